@@ -1,0 +1,254 @@
+package column
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/vreport/vreport/ingest/serving"
+)
+
+// undecided is a verdict that leaves the outcome to other columns.
+const undecided = -1
+
+// outcomeColumns are the columns that say how a request ended.
+var outcomeColumns = []struct {
+	name  string
+	judge func(s string) int
+}{
+	{serving.ColOutcome, judgeStatus},
+	{colStatus, judgeStatus},
+	{colSuccess, judgeSuccess},
+	{colCancelled, judgeCancelled},
+	{serving.ColError, judgeError},
+	{colHTTP, judgeHTTP},
+	{serving.ColFinish, judgeFinish},
+}
+
+// severity orders verdicts where columns disagree: a timeout is what a client
+// then cancels, and both are more telling than an error.
+var severity = [serving.NumOutcomes]int{serving.OK: 0, serving.Incomplete: 1, serving.Failed: 2, serving.Cancelled: 3, serving.Timeout: 4}
+
+// OutcomeOfStatus judges the text of a status column, or returns ok false
+// where it says nothing known.
+func OutcomeOfStatus(s string) (o serving.Outcome, ok bool) {
+	v := judgeStatus(s)
+	return serving.Outcome(max(v, 0)), v != undecided
+}
+
+// OutcomeOfError judges the text of an error column; an empty one says nothing.
+func OutcomeOfError(s string) (o serving.Outcome, ok bool) {
+	v := judgeError(s)
+	return serving.Outcome(max(v, 0)), v != undecided
+}
+
+func judgeStatus(s string) int {
+	s = strings.ToLower(strings.TrimSpace(s))
+	s = strings.TrimPrefix(s, "status_code_") // OpenTelemetry
+	if n, err := strconv.ParseFloat(s, 64); err == nil && n >= 100 {
+		return judgeHTTP(s)
+	}
+	switch s {
+	case "ok", "success", "succeeded", "successful", "completed", "complete", "done", "finished", "default", "unset", "true", "1",
+		"stop", "length", "eos", "tool_calls", "finished_stopped", "finished_length_capped":
+		return int(serving.OK)
+	case "incomplete", "running", "in_progress", "in progress", "pending", "waiting", "queued", "unfinished":
+		return int(serving.Incomplete)
+	}
+	if v := judgeWords(s); v != undecided {
+		return v
+	}
+	for _, w := range []string{"error", "fail", "exception", "crash", "refused", "rejected", "false"} {
+		if strings.Contains(s, w) {
+			return int(serving.Failed)
+		}
+	}
+	return undecided
+}
+
+// judgeWords looks for the two endings that have many spellings.
+func judgeWords(s string) int {
+	for _, w := range []string{"timeout", "timed out", "timed_out", "time out", "deadline"} {
+		if strings.Contains(s, w) {
+			return int(serving.Timeout)
+		}
+	}
+	for _, w := range []string{"cancel", "abort", "disconnect"} {
+		if strings.Contains(s, w) {
+			return int(serving.Cancelled)
+		}
+	}
+	return undecided
+}
+
+func judgeSuccess(s string) int {
+	if v, ok := truth(s); ok {
+		if v {
+			return int(serving.OK)
+		}
+		return int(serving.Failed)
+	}
+	return undecided
+}
+
+func judgeCancelled(s string) int {
+	if v, ok := truth(s); ok && v {
+		return int(serving.Cancelled)
+	}
+	return undecided
+}
+
+func judgeError(s string) int {
+	s = strings.ToLower(strings.TrimSpace(s))
+	switch s {
+	case "", "none", "null", "nil", "nan", "false", "0", "{}", "[]", `""`, "ok", "no":
+		return undecided
+	}
+	if n, err := strconv.Atoi(s); err == nil && n >= 100 && n < 600 {
+		return judgeHTTP(s)
+	}
+	if v := judgeWords(s); v != undecided {
+		return v
+	}
+	return int(serving.Failed)
+}
+
+func judgeHTTP(s string) int {
+	n, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+	switch {
+	case err != nil || n < 100 || n > 599:
+		return undecided
+	case n == 408 || n == 504:
+		return int(serving.Timeout)
+	case n == 499:
+		return int(serving.Cancelled)
+	case n >= 400:
+		return int(serving.Failed)
+	}
+	return int(serving.OK)
+}
+
+func judgeFinish(s string) int {
+	s = strings.ToLower(strings.TrimSpace(s))
+	switch s {
+	case "", "none", "null":
+		return undecided
+	case "error":
+		return int(serving.Failed)
+	}
+	if v := judgeWords(s); v != undecided {
+		return v
+	}
+	if strings.Contains(s, "error") {
+		return int(serving.Failed)
+	}
+	return int(serving.OK) // stop, length, tool_calls, content_filter, …
+}
+
+// truth reads a boolean as files write them.
+func truth(s string) (v, ok bool) {
+	switch strings.ToLower(strings.TrimSpace(s)) {
+	case "true", "t", "yes", "y", "1", "1.0", "stream", "streaming":
+		return true, true
+	case "false", "f", "no", "n", "0", "0.0", "non-streaming", "nonstream":
+		return false, true
+	}
+	return false, false
+}
+
+// outcomeInputs names the file's columns that say how requests ended.
+func (p *Plan) outcomeInputs() []string {
+	var out []string
+	for _, c := range outcomeColumns {
+		if i, ok := p.byName[c.name]; ok {
+			out = append(out, p.Raws[p.Sources[i].Raw].Name)
+		}
+	}
+	return out
+}
+
+// canComplete reports whether completeness can be told from figures.
+func (p *Plan) canComplete() bool {
+	return p.makes(outputTokens) || p.makes(e2e) || p.makes(ttft)
+}
+
+// outcomeOf decides each row's outcome: by the columns that say it, the worst
+// verdict of them; where none says anything, by completeness: a request with
+// output and a latency went well, one without output failed (BurstGPT's
+// notation), one without an end is incomplete.
+type outcomeOf struct {
+	judges []*judge // aligned with the inputs
+	out    int      // positions among the inputs, -1 where missing
+	e2e    int
+	ttft   int
+}
+
+func (o *outcomeOf) run(f *frame, in []*serving.Vector, out *serving.Vector) {
+	out.Codes = grow(out.Codes, f.N)
+	out.Valid = nil
+	for i := range f.N {
+		out.Codes[i] = undecided
+	}
+	for k, j := range o.judges {
+		v := in[k]
+		for i := range f.N {
+			if !v.Has(i) {
+				continue
+			}
+			verdict := j.of(v.Codes[i])
+			if verdict == undecided {
+				if j.strict {
+					f.problem("outcome "+j.name, i, j.name, "%q is no known status", j.dict.Name(v.Codes[i]))
+				}
+				continue
+			}
+			if have := out.Codes[i]; have == undecided || severity[verdict] > severity[have] {
+				out.Codes[i] = int32(verdict)
+			}
+		}
+	}
+	for i := range f.N {
+		if out.Codes[i] == undecided {
+			out.Codes[i] = int32(o.complete(in, i))
+		}
+	}
+}
+
+func (o *outcomeOf) complete(in []*serving.Vector, i int) serving.Outcome {
+	has := func(k int) bool { return k >= 0 && in[k].Has(i) }
+	switch {
+	case has(o.out) && in[o.out].Ints[i] == 0:
+		return serving.Failed
+	case o.e2e >= 0:
+		if !has(o.e2e) {
+			return serving.Incomplete
+		}
+	case o.ttft >= 0:
+		if !has(o.ttft) && !has(o.out) {
+			return serving.Incomplete
+		}
+	case o.out >= 0 && !has(o.out):
+		return serving.Incomplete
+	}
+	return serving.OK
+}
+
+// A judge applies a verdict to each distinct text once.
+type judge struct {
+	name   string
+	dict   *serving.Dict
+	verdic func(string) int
+	strict bool // an unknown text is a problem
+	seen   []int8
+}
+
+const unseen = -2
+
+func (j *judge) of(code int32) int {
+	for int(code) >= len(j.seen) {
+		j.seen = append(j.seen, unseen)
+	}
+	if j.seen[code] == unseen {
+		j.seen[code] = int8(j.verdic(j.dict.Name(code)))
+	}
+	return int(j.seen[code])
+}
