@@ -1,0 +1,512 @@
+package trace
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/bits"
+
+	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/vreport/vreport/ingest/serving"
+)
+
+var errNotNumbers = errors.New("it holds text, want numbers")
+
+// levelBlock is how many levels are looked at at a time.
+const levelBlock = 4096
+
+// maxGaps is how many list elements a batch holds before it is cut short.
+const maxGaps = 1 << 20
+
+// A cursor walks one column of a row group, page by page, and fills batches.
+type cursor struct {
+	converter
+	pages  pages
+	stream stream
+	dict   stream // scratch of the dictionary page
+
+	left     int // levels of the page that are not used
+	rep, def levels
+	isDict   bool
+	index    hybrid
+	have     bool // a dictionary was read
+	lutInts  []int64
+	lutReals []float64
+	lutCodes []int32
+
+	defs, reps []uint32 // a block of levels
+	blockAt    int
+	blockLen   int
+	indexes    []uint32
+	codes      []int32
+	valid      serving.Bitmap
+}
+
+// levels reads repetition or definition levels, in either encoding.
+type levels struct {
+	hybrid
+	flat []uint32 // of the deprecated BIT_PACKED encoding
+}
+
+func (l *levels) read(dst []uint32) error {
+	if l.flat == nil {
+		return l.hybrid.read(dst)
+	}
+	if len(l.flat) < len(dst) {
+		return errShort
+	}
+	copy(dst, l.flat)
+	l.flat = l.flat[len(dst):]
+	return nil
+}
+
+// open starts on a column chunk.
+func (c *cursor) open(r io.ReaderAt, m *format.ColumnMetaData, size int64) error {
+	c.left, c.blockAt, c.blockLen, c.have, c.isDict = 0, 0, 0, false, false
+	c.lutInts, c.lutReals, c.lutCodes = c.lutInts[:0], c.lutReals[:0], c.lutCodes[:0]
+	return c.pages.open(r, m, size)
+}
+
+// nextPage moves to the next data page that has values, loading a dictionary
+// on the way. It returns io.EOF after the last.
+func (c *cursor) nextPage() error {
+	for {
+		h, pg, err := c.pages.next()
+		if err != nil {
+			return err
+		}
+		if h.Type == format.DictionaryPage {
+			if err := c.loadDictionary(pg); err != nil {
+				return fmt.Errorf("dictionary: %w", err)
+			}
+			continue
+		}
+		if pg.values == 0 {
+			continue
+		}
+		c.left = pg.values
+		return c.startPage(pg)
+	}
+}
+
+func (c *cursor) startPage(pg page) (err error) {
+	data := pg.data
+	if pg.v1 {
+		if data, err = cutLevels(&c.rep, c.leaf.repWidth, pg.repEnc, pg.values, data); err != nil {
+			return err
+		}
+		if data, err = cutLevels(&c.def, c.leaf.defWidth, pg.defEnc, pg.values, data); err != nil {
+			return err
+		}
+	} else {
+		c.rep.flat, c.def.flat = nil, nil
+		c.rep.reset(pg.rep, c.leaf.repWidth)
+		c.def.reset(pg.def, c.leaf.defWidth)
+	}
+	c.isDict = pg.encoding == format.RLEDictionary || pg.encoding == plainDictionary
+	if !c.isDict {
+		return c.stream.open(c.leaf, pg.encoding, data, pg.values)
+	}
+	if !c.have {
+		return errors.New("a page with a dictionary that is not there")
+	}
+	if len(data) == 0 {
+		c.index.reset(nil, 0) // all null
+		return nil
+	}
+	if data[0] > 32 {
+		return fmt.Errorf("dictionary indexes of %d bits", data[0])
+	}
+	c.index.reset(data[1:], uint(data[0]))
+	return nil
+}
+
+// cutLevels takes the levels off the front of a v1 page.
+func cutLevels(l *levels, width uint, enc format.Encoding, values int, b []byte) ([]byte, error) {
+	l.flat = nil
+	if width == 0 {
+		return b, nil
+	}
+	if enc == format.BitPacked {
+		n := (values*int(width) + 7) / 8
+		if n > len(b) {
+			return nil, errShort
+		}
+		l.flat = make([]uint32, values)
+		return b[n:], unpackBig(l.flat, b[:n], width)
+	}
+	if enc != format.RLE {
+		return nil, fmt.Errorf("levels in encoding %s are not supported", enc)
+	}
+	if len(b) < 4 {
+		return nil, errShort
+	}
+	n := int64(binary.LittleEndian.Uint32(b))
+	if n > int64(len(b)-4) {
+		return nil, errShort
+	}
+	l.reset(b[4:4+n], width)
+	return b[4+n:], nil
+}
+
+// plainDictionary is what writers of format version 1 call both the encoding of
+// a dictionary and that of the indexes into it.
+const plainDictionary format.Encoding = 2
+
+// loadDictionary converts a dictionary once, so that a row costs a look-up.
+func (c *cursor) loadDictionary(pg page) error {
+	enc := pg.encoding
+	if enc == plainDictionary {
+		enc = format.Plain
+	}
+	if err := c.dict.open(c.leaf, enc, pg.data, pg.values); err != nil {
+		return err
+	}
+	// Each value takes a byte at least (booleans are never in dictionaries of
+	// more than two), so the page bounds what is allocated.
+	if pg.values > len(pg.data) && pg.values > 2 {
+		return errShort
+	}
+	c.have = true
+	switch c.to {
+	case toInts:
+		c.lutInts = growSlice(c.lutInts, pg.values)
+		return c.readInts(&c.dict, c.lutInts)
+	case toFloats:
+		c.lutReals = growSlice(c.lutReals, pg.values)
+		return c.readFloats(&c.dict, c.lutReals)
+	}
+	c.lutCodes = growSlice(c.lutCodes, pg.values)
+	return c.readCodes(&c.dict, c.lutCodes)
+}
+
+func look[T any](dst []T, lut []T, idx []uint32) error {
+	for i, x := range idx {
+		if uint(x) >= uint(len(lut)) {
+			return fmt.Errorf("index %d into a dictionary of %d", x, len(lut))
+		}
+		dst[i] = lut[x]
+	}
+	return nil
+}
+
+func (c *cursor) nextIndexes(n int) ([]uint32, error) {
+	c.indexes = growSlice(c.indexes, n)
+	return c.indexes, c.index.read(c.indexes)
+}
+
+func (c *cursor) valuesInts(dst []int64) error {
+	if !c.isDict {
+		return c.readInts(&c.stream, dst)
+	}
+	idx, err := c.nextIndexes(len(dst))
+	if err != nil {
+		return err
+	}
+	return look(dst, c.lutInts, idx)
+}
+
+func (c *cursor) valuesFloats(dst []float64) error {
+	if !c.isDict {
+		return c.readFloats(&c.stream, dst)
+	}
+	idx, err := c.nextIndexes(len(dst))
+	if err != nil {
+		return err
+	}
+	return look(dst, c.lutReals, idx)
+}
+
+func (c *cursor) valuesCodes(dst []int32) error {
+	if !c.isDict {
+		return c.readCodes(&c.stream, dst)
+	}
+	idx, err := c.nextIndexes(len(dst))
+	if err != nil {
+		return err
+	}
+	return look(dst, c.lutCodes, idx)
+}
+
+// fill decodes the next rows into v, n at most, and says how many it got. Fewer
+// than n without an error happens to lists only.
+func (c *cursor) fill(v *serving.Vector, n int) (int, error) {
+	c.valid = growSlice(c.valid, (n+63)/64)
+	for i := range c.valid {
+		c.valid[i] = ^uint64(0)
+	}
+	var nulls bool
+	var rows int
+	var err error
+	if c.leaf.maxRep > 0 {
+		rows, nulls, err = c.fillLists(v, n)
+	} else {
+		rows, nulls, err = c.fillRows(v, n)
+	}
+	v.Valid = nil
+	if nulls {
+		v.Valid = c.valid
+	}
+	return rows, err
+}
+
+func (c *cursor) fillRows(v *serving.Vector, n int) (done int, nulls bool, err error) {
+	switch c.to {
+	case toInts:
+		v.Ints = growSlice(v.Ints, n)
+	case toFloats:
+		v.Floats = growSlice(v.Floats, n)
+	default:
+		v.Codes = growSlice(v.Codes, n)
+	}
+	for done < n {
+		if c.left == 0 {
+			if err := c.nextPage(); err != nil {
+				return done, nulls, early(err)
+			}
+		}
+		k := min(c.left, n-done)
+		present := k
+		if c.leaf.maxDef > 0 {
+			k = min(k, levelBlock)
+			if present, err = c.markNulls(done, k); err != nil {
+				return done, nulls, err
+			}
+			nulls = nulls || present < k
+		}
+		missing := false
+		switch c.to {
+		case toInts:
+			if err = c.valuesInts(v.Ints[done : done+present]); err == nil && present < k {
+				spread(v.Ints[done:done+k], present, c.defs, uint32(c.leaf.maxDef))
+			}
+		case toFloats:
+			if err = c.valuesFloats(v.Floats[done : done+present]); err == nil && present < k {
+				spread(v.Floats[done:done+k], present, c.defs, uint32(c.leaf.maxDef))
+			}
+		default:
+			if err = c.valuesCodes(v.Codes[done : done+present]); err == nil {
+				if present < k {
+					spread(v.Codes[done:done+k], present, c.defs, uint32(c.leaf.maxDef))
+				}
+				missing = c.dropUncoded(v.Codes, done, k)
+			}
+		}
+		if err != nil {
+			return done, nulls, err
+		}
+		nulls = nulls || missing
+		done += k
+		c.left -= k
+	}
+	return done, nulls, nil
+}
+
+// early turns the end of a chunk before its rows are complete into an error.
+func early(err error) error {
+	if err == io.EOF {
+		return errors.New("it ends before the row group does")
+	}
+	return err
+}
+
+// markNulls reads k definition levels, clears the bits of nulls and returns how
+// many values there are.
+func (c *cursor) markNulls(at, k int) (present int, err error) {
+	c.defs = growSlice(c.defs, levelBlock)[:k]
+	if err := c.def.read(c.defs); err != nil {
+		return 0, err
+	}
+	top := uint32(c.leaf.maxDef)
+	for i, d := range c.defs {
+		if d == top {
+			present++
+		} else {
+			c.valid.Clear(at + i)
+		}
+	}
+	return present, nil
+}
+
+// spread moves the first present values apart to the rows that have one, from
+// the back, in place.
+func spread[T any](dst []T, present int, defs []uint32, top uint32) {
+	var zero T
+	for i := len(dst) - 1; i >= 0; i-- {
+		if defs[i] == top {
+			present--
+			dst[i] = dst[present]
+		} else {
+			dst[i] = zero
+		}
+	}
+}
+
+// dropUncoded clears rows whose text found no room.
+func (c *cursor) dropUncoded(codes []int32, at, k int) bool {
+	missing := false
+	for i := at; i < at+k; i++ {
+		if codes[i] == noCode {
+			codes[i] = 0
+			c.valid.Clear(i)
+			missing = true
+		}
+	}
+	return missing
+}
+
+// fillLists fills rows of lists: all elements of numbers, the first of texts. A
+// row may go on into the next page, so it ends where the next one starts.
+func (c *cursor) fillLists(v *serving.Vector, n int) (rows int, nulls bool, err error) {
+	texts := c.to == toCodes
+	if texts {
+		v.Codes = growSlice(v.Codes, n)
+	} else {
+		v.Offsets = growSlice(v.Offsets, n+1)
+		v.Floats = v.Floats[:0]
+	}
+	elem, list := uint32(c.leaf.maxDef), uint32(c.leaf.listDef)
+	c.codes = c.codes[:0]
+	open := -1 // row whose first text is not known yet
+	for {
+		if c.blockAt == c.blockLen {
+			if err := c.loadBlock(); err == io.EOF {
+				break
+			} else if err != nil {
+				return max(rows-1, 0), nulls, err
+			}
+		}
+		// Elements of this block that belong to this batch.
+		wanted := 0
+		stop := false
+		base := len(v.Floats)
+		c.codes = c.codes[:0]
+		type first struct{ row, at int }
+		var firsts []first
+		for ; c.blockAt < c.blockLen; c.blockAt++ {
+			i := c.blockAt
+			if c.reps[i] == 0 {
+				if rows == n || !texts && rows > 0 && base+wanted >= maxGaps {
+					stop = true
+					break
+				}
+				if !texts {
+					v.Offsets[rows] = int32(base + wanted)
+				} else {
+					c.valid.Clear(rows)
+					nulls = true
+					open = rows
+				}
+				if c.defs[i]+1 < list || texts && c.defs[i] < elem {
+					c.valid.Clear(rows)
+					nulls = true
+				}
+				rows++
+			} else if rows == 0 {
+				return 0, nulls, errors.New("a list without a beginning")
+			}
+			if c.defs[i] == elem {
+				if texts && open >= 0 {
+					firsts = append(firsts, first{open, wanted})
+					open = -1
+				}
+				wanted++
+			}
+		}
+		if texts {
+			c.codes = growSlice(c.codes, wanted)
+			if err := c.valuesCodes(c.codes); err != nil {
+				return max(rows-1, 0), nulls, err
+			}
+			for _, f := range firsts {
+				if c.codes[f.at] != noCode {
+					v.Codes[f.row] = c.codes[f.at]
+					c.valid.Set(f.row)
+				}
+			}
+		} else {
+			v.Floats = growKeep(v.Floats, base+wanted)
+			if err := c.valuesFloats(v.Floats[base:]); err != nil {
+				return max(rows-1, 0), nulls, err
+			}
+		}
+		if stop {
+			break
+		}
+	}
+	if !texts {
+		v.Offsets = v.Offsets[:rows+1]
+		v.Offsets[rows] = int32(len(v.Floats))
+	}
+	if rows == 0 {
+		return 0, nulls, early(io.EOF)
+	}
+	return rows, nulls, nil
+}
+
+func growKeep[T any](s []T, n int) []T {
+	if cap(s) < n {
+		t := make([]T, n, n+n/2)
+		copy(t, s)
+		return t
+	}
+	return s[:n]
+}
+
+// loadBlock reads the next levels of a list column.
+func (c *cursor) loadBlock() error {
+	if c.left == 0 {
+		if err := c.nextPage(); err != nil {
+			return err
+		}
+	}
+	k := min(c.left, levelBlock)
+	c.defs, c.reps = growSlice(c.defs, levelBlock)[:k], growSlice(c.reps, levelBlock)[:k]
+	if err := c.rep.read(c.reps); err != nil {
+		return err
+	}
+	if err := c.def.read(c.defs); err != nil {
+		return err
+	}
+	c.left -= k
+	c.blockAt, c.blockLen = 0, k
+	return nil
+}
+
+// levelWidth is the number of bits of levels up to most.
+func levelWidth(most int) uint { return uint(bits.Len(uint(most))) }
+
+// skip passes over n rows of a column without lists: whole pages where it can.
+func (c *cursor) skip(ctx context.Context, v *serving.Vector, n int) error {
+	for n > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if c.left == 0 {
+			k, err := c.pages.skip(n)
+			if err != nil {
+				return early(err)
+			}
+			if n -= k; n == 0 {
+				return nil
+			}
+			if err := c.nextPage(); err != nil {
+				return early(err)
+			}
+		}
+		k := min(n, c.left, serving.BatchRows)
+		in := c.intern
+		if !c.isDict {
+			c.intern = nil // nobody asks for these texts
+		}
+		_, err := c.fill(v, k)
+		if c.intern = in; err != nil {
+			return err
+		}
+		n -= k
+	}
+	return nil
+}

@@ -1,0 +1,307 @@
+package trace
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// Bounds of a page.
+const (
+	maxPageHeader  = 1 << 20 // statistics of long strings are in it
+	readWindow     = 64 << 10
+	maxDeltaValues = 16 << 20 // of a page that is decoded as a whole
+)
+
+// An ioError is a failure of the medium, not of the file's content.
+type ioError struct{ error }
+
+func (e ioError) Unwrap() error { return e.error }
+
+// pages cuts a column chunk into pages and hands them out decompressed. Its two
+// buffers are all the memory it takes.
+type pages struct {
+	r       io.ReaderAt
+	budget  *budget
+	codec   format.CompressionCodec
+	at, end int64 // the rest of the chunk
+	left    int64 // values that are not handed out yet
+	maxPage int64
+
+	window   []byte // a piece of the file
+	windowAt int64
+	body     []byte // a compressed page that is larger than the window
+	data     []byte // decompressed
+	protocol thrift.CompactProtocol
+}
+
+// A page is one data page, decompressed; its slices are valid until the next.
+type page struct {
+	values   int // levels: rows and nulls included
+	encoding format.Encoding
+	rep, def []byte
+	repEnc   format.Encoding
+	defEnc   format.Encoding
+	data     []byte
+	v1       bool // levels are a prefix of data
+}
+
+// open starts on a chunk.
+func (p *pages) open(r io.ReaderAt, m *format.ColumnMetaData, size int64) error {
+	start := m.DataPageOffset
+	if d := m.DictionaryPageOffset; d > 0 && d < start {
+		start = d
+	}
+	// Old writers leave the dictionary's header out of the size (PARQUET-816):
+	// the number of values ends the chunk, the size only bounds it.
+	end := start + m.TotalCompressedSize + 100
+	if start < 4 || m.TotalCompressedSize < 0 || start+m.TotalCompressedSize > size || end < start {
+		return fmt.Errorf("its pages lie outside of the file (%d bytes at %d of %d)", m.TotalCompressedSize, start, size)
+	}
+	if !readable(m.Codec) {
+		return codecError(m.Codec)
+	}
+	p.r, p.codec, p.at, p.end, p.left = r, m.Codec, start, min(end, size), m.NumValues
+	p.window, p.windowAt = p.window[:0], 0
+	return nil
+}
+
+func codecError(c format.CompressionCodec) error {
+	return fmt.Errorf("codec %s is not supported, want zstd, snappy, gzip, brotli, LZ4_RAW or none", c)
+}
+
+// peek returns n bytes of the file at an offset, from the window where it has
+// them.
+func (p *pages) peek(at int64, n int) ([]byte, error) {
+	if off := at - p.windowAt; off >= 0 && off+int64(n) <= int64(len(p.window)) {
+		return p.window[off : off+int64(n)], nil
+	}
+	if err := p.budget.grow(&p.window, max(n, readWindow)); err != nil {
+		return nil, err
+	}
+	want := min(int64(len(p.window)), p.end-at)
+	if want < int64(n) {
+		p.window = p.window[:0]
+		return nil, io.ErrUnexpectedEOF
+	}
+	p.window = p.window[:want]
+	p.windowAt = at
+	if k, err := p.r.ReadAt(p.window, at); k < n {
+		p.window = p.window[:0]
+		return nil, readError(err)
+	} else {
+		p.window = p.window[:k]
+	}
+	return p.window[:n], nil
+}
+
+func readError(err error) error {
+	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return ioError{err}
+}
+
+// header decodes the next page header.
+func (p *pages) header() (*format.PageHeader, error) {
+	for n := 256; ; n *= 8 {
+		n = int(min(int64(n), p.end-p.at, maxPageHeader))
+		if n <= 0 {
+			return nil, io.ErrUnexpectedEOF
+		}
+		b, err := p.peek(p.at, n)
+		if err != nil {
+			return nil, err
+		}
+		k, err := structLen(b)
+		if err != nil {
+			if int64(n) < min(p.end-p.at, maxPageHeader) {
+				continue // longer than what was looked at
+			}
+			return nil, errors.New("damaged page header")
+		}
+		h := new(format.PageHeader)
+		if err := thrift.NewDecoder(p.protocol.NewReaderFromBytes(b[:k])).Decode(h); err != nil {
+			return nil, fmt.Errorf("damaged page header (%s)", lastPart(err))
+		}
+		p.at += int64(k)
+		return h, p.check(h)
+	}
+}
+
+func (p *pages) check(h *format.PageHeader) error {
+	c, u := int64(h.CompressedPageSize), int64(h.UncompressedPageSize)
+	switch {
+	case c < 0 || u < 0:
+		return fmt.Errorf("damaged page header: sizes %d and %d", c, u)
+	case c > p.end-p.at:
+		return fmt.Errorf("a page of %d bytes where %d are left", c, p.end-p.at)
+	case c > p.maxPage || u > p.maxPage:
+		return fmt.Errorf("a page of %d MiB, want %d at most: write it anew with smaller pages", max(c, u)>>20, p.maxPage>>20)
+	}
+	return nil
+}
+
+// payload returns the compressed bytes of the page whose header was read, after
+// comparing their checksum where the writer left one.
+func (p *pages) payload(h *format.PageHeader) ([]byte, error) {
+	n := int(h.CompressedPageSize)
+	var b []byte
+	var err error
+	if n <= readWindow {
+		b, err = p.peek(p.at, n)
+	} else if err = p.budget.grow(&p.body, n); err == nil {
+		b = p.body
+		have := 0
+		if off := p.at - p.windowAt; off >= 0 && off < int64(len(p.window)) {
+			have = copy(b, p.window[off:])
+		}
+		var k int
+		k, err = p.r.ReadAt(b[have:], p.at+int64(have))
+		if k == len(b)-have {
+			err = nil
+		} else {
+			err = readError(err)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.at += int64(n)
+	if h.CRC != 0 && crc32.ChecksumIEEE(b) != uint32(h.CRC) {
+		return nil, fmt.Errorf("checksum %08x of a page, want %08x: the file was changed after it was written", crc32.ChecksumIEEE(b), uint32(h.CRC))
+	}
+	return b, nil
+}
+
+// next returns the next dictionary or data page; io.EOF after the last value.
+func (p *pages) next() (h *format.PageHeader, pg page, err error) {
+	for {
+		if p.left <= 0 {
+			return nil, page{}, io.EOF
+		}
+		if h, err = p.header(); err != nil {
+			return nil, page{}, err
+		}
+		switch h.Type {
+		case format.DictionaryPage:
+			if !h.DictionaryPageHeader.Valid {
+				return nil, page{}, errors.New("damaged page header: a dictionary page without its header")
+			}
+			pg, err = p.dictionary(h)
+			return h, pg, err
+		case format.DataPage:
+			if !h.DataPageHeader.Valid {
+				return nil, page{}, errors.New("damaged page header: a data page without its header")
+			}
+			pg, err = p.v1(h)
+		case format.DataPageV2:
+			if !h.DataPageHeaderV2.Valid {
+				return nil, page{}, errors.New("damaged page header: a data page without its header")
+			}
+			pg, err = p.v2(h)
+		default:
+			p.at += int64(h.CompressedPageSize) // an index page or something newer
+			continue
+		}
+		if err != nil {
+			return nil, page{}, err
+		}
+		if pg.values < 0 || int64(pg.values) > p.left {
+			return nil, page{}, fmt.Errorf("a page of %d values where %d are left", pg.values, p.left)
+		}
+		p.left -= int64(pg.values)
+		return h, pg, nil
+	}
+}
+
+func (p *pages) expand(b []byte, size int) ([]byte, error) {
+	if p.codec == format.Uncompressed {
+		return b, nil
+	}
+	if size == 0 {
+		return nil, nil // an all-null page of some writers has a body all the same
+	}
+	if err := p.budget.grow(&p.data, size); err != nil {
+		return nil, err
+	}
+	if err := decompress(p.codec, p.data, b); err != nil {
+		return nil, fmt.Errorf("page cannot be decompressed (%w)", err)
+	}
+	return p.data, nil
+}
+
+func (p *pages) dictionary(h *format.PageHeader) (page, error) {
+	b, err := p.payload(h)
+	if err != nil {
+		return page{}, err
+	}
+	if b, err = p.expand(b, int(h.UncompressedPageSize)); err != nil {
+		return page{}, err
+	}
+	d := h.DictionaryPageHeader.V
+	if d.NumValues < 0 || int64(d.NumValues) > p.maxPage {
+		return page{}, fmt.Errorf("a dictionary of %d values", d.NumValues)
+	}
+	return page{values: int(d.NumValues), encoding: d.Encoding, data: b}, nil
+}
+
+func (p *pages) v1(h *format.PageHeader) (page, error) {
+	b, err := p.payload(h)
+	if err != nil {
+		return page{}, err
+	}
+	if b, err = p.expand(b, int(h.UncompressedPageSize)); err != nil {
+		return page{}, err
+	}
+	d := h.DataPageHeader.V
+	return page{values: int(d.NumValues), encoding: d.Encoding, repEnc: d.RepetitionLevelEncoding, defEnc: d.DefinitionLevelEncoding, data: b, v1: true}, nil
+}
+
+func (p *pages) v2(h *format.PageHeader) (page, error) {
+	b, err := p.payload(h)
+	if err != nil {
+		return page{}, err
+	}
+	d := h.DataPageHeaderV2.V
+	nr, nd := int64(d.RepetitionLevelsByteLength), int64(d.DefinitionLevelsByteLength)
+	if nr < 0 || nd < 0 || nr+nd > int64(len(b)) || nr+nd > int64(h.UncompressedPageSize) {
+		return page{}, fmt.Errorf("damaged page header: levels of %d and %d bytes in a page of %d", nr, nd, len(b))
+	}
+	pg := page{values: int(d.NumValues), encoding: d.Encoding, repEnc: format.RLE, defEnc: format.RLE, rep: b[:nr], def: b[nr : nr+nd], data: b[nr+nd:]}
+	if !d.IsCompressed.Valid || d.IsCompressed.V {
+		pg.data, err = p.expand(pg.data, int(int64(h.UncompressedPageSize)-nr-nd))
+	}
+	return pg, err
+}
+
+// skip passes over whole data pages of n values at most, without decompressing
+// them, and returns how many values those were.
+func (p *pages) skip(n int) (done int, err error) {
+	for p.left > 0 && done < n {
+		at := p.at
+		h, err := p.header()
+		if err != nil {
+			return done, err
+		}
+		values := -1
+		switch {
+		case h.Type == format.DataPage && h.DataPageHeader.Valid:
+			values = int(h.DataPageHeader.V.NumValues)
+		case h.Type == format.DataPageV2 && h.DataPageHeaderV2.Valid:
+			values = int(h.DataPageHeaderV2.V.NumValues)
+		}
+		if values < 0 || values > n-done || int64(values) > p.left {
+			p.at = at // next reads it
+			return done, nil
+		}
+		p.at += int64(h.CompressedPageSize)
+		p.left -= int64(values)
+		done += values
+	}
+	return done, nil
+}

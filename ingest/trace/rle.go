@@ -1,0 +1,122 @@
+package trace
+
+import (
+	"encoding/binary"
+	"errors"
+)
+
+var errShort = errors.New("page holds fewer values than it declares")
+
+// A hybrid reads Parquet's RLE and bit-packing hybrid as a stream: levels and
+// dictionary indexes come in pieces of a batch, so that memory does not depend
+// on the counts that a page claims.
+type hybrid struct {
+	b     []byte
+	width uint
+	run   int    // values left of a repeated run
+	value uint32 // of it
+	pack  int    // values left of a packed run
+	bit   uint   // bits of b's packed run that are used
+	bytes int    // length of the packed run in b
+}
+
+func (h *hybrid) reset(b []byte, width uint) {
+	*h = hybrid{b: b, width: width}
+}
+
+// header starts the next run.
+func (h *hybrid) header() error {
+	v, n := binary.Uvarint(h.b)
+	if n <= 0 || v>>1 > 1<<31 {
+		return errShort
+	}
+	h.b = h.b[n:]
+	if v&1 == 1 {
+		groups := int(v >> 1)
+		h.pack, h.bit = groups*8, 0
+		h.bytes = groups * int(h.width)
+		if h.bytes > len(h.b) {
+			// Some writers cut the padding of the last group.
+			h.bytes = len(h.b)
+			if h.width > 0 {
+				h.pack = min(h.pack, h.bytes*8/int(h.width))
+			}
+		}
+		return nil
+	}
+	h.run = int(v >> 1)
+	w := int(h.width+7) / 8
+	if w > len(h.b) {
+		return errShort
+	}
+	h.value = 0
+	for i := range w {
+		h.value |= uint32(h.b[i]) << (8 * i)
+	}
+	h.b = h.b[w:]
+	return nil
+}
+
+// read fills dst.
+func (h *hybrid) read(dst []uint32) error {
+	for len(dst) > 0 {
+		switch {
+		case h.run > 0:
+			n := min(h.run, len(dst))
+			for i := range dst[:n] {
+				dst[i] = h.value
+			}
+			h.run -= n
+			dst = dst[n:]
+		case h.pack > 0:
+			n := min(h.pack, len(dst))
+			unpack(dst[:n], h.b[:h.bytes], h.bit, h.width)
+			h.bit += uint(n) * h.width
+			h.pack -= n
+			dst = dst[n:]
+			if h.pack == 0 {
+				h.b = h.b[h.bytes:]
+			}
+		default:
+			if err := h.header(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// unpack reads bit-packed values, least significant bit first, from bit on.
+func unpack(dst []uint32, b []byte, bit, width uint) {
+	mask := uint64(1)<<width - 1
+	i := 0
+	for ; i < len(dst); i++ {
+		at := bit >> 3
+		if at+8 > uint(len(b)) {
+			break
+		}
+		dst[i] = uint32(binary.LittleEndian.Uint64(b[at:]) >> (bit & 7) & mask)
+		bit += width
+	}
+	for ; i < len(dst); i++ { // the last bytes, without reading past them
+		dst[i] = uint32(load64(b, bit>>3) >> (bit & 7) & mask)
+		bit += width
+	}
+}
+
+// unpackBig reads the deprecated BIT_PACKED levels, most significant bit first.
+func unpackBig(dst []uint32, b []byte, width uint) error {
+	if (uint(len(dst))*width+7)/8 > uint(len(b)) {
+		return errShort
+	}
+	bit := uint(0)
+	for i := range dst {
+		var x uint32
+		for range width {
+			x = x<<1 | uint32(b[bit>>3]>>(7-bit&7)&1)
+			bit++
+		}
+		dst[i] = x
+	}
+	return nil
+}

@@ -1,0 +1,158 @@
+package trace
+
+import (
+	"math"
+
+	"github.com/vreport/vreport/ingest/column"
+)
+
+// A guess gathers what the values at the start of a file say of a column's type.
+type guess struct {
+	name      string
+	n         int // values that are not null
+	ints      int
+	floats    int
+	bools     int
+	dates     int
+	zoned     int
+	spans     int
+	lists     int
+	textLists int
+	objects   int
+	comma     bool // a decimal comma was seen
+	commas    bool // decimal commas are possible: fields end in something else
+	lo, hi    float64
+	firstText string
+}
+
+func newGuess(name string, commas bool) *guess {
+	return &guess{name: name, commas: commas, lo: math.Inf(1), hi: math.Inf(-1)}
+}
+
+// add takes one value, without its quotes.
+func (g *guess) add(b []byte) {
+	b = strip(b)
+	if isNull(b) {
+		return
+	}
+	g.n++
+	switch c := b[0]; {
+	case c == '[':
+		g.list(b)
+		return
+	case c == '{':
+		g.objects++
+		return
+	case c-'0' <= 9 || c == '-' || c == '+' || c == '.' || c == 'i' || c == 'I':
+		if g.number(b) {
+			return
+		}
+	}
+	switch string(b) {
+	case "true", "false", "True", "False", "TRUE", "FALSE":
+		g.bools++
+		return
+	}
+	if g.firstText == "" {
+		g.firstText = string(b[:min(len(b), maxText)])
+	}
+}
+
+func (g *guess) number(b []byte) bool {
+	if x, ok := parseFloat(b); ok {
+		g.value(x)
+		if _, whole := plainInt(b); whole {
+			g.ints++
+		} else {
+			g.floats++
+		}
+		return true
+	}
+	if _, zoned, ok := parseInstant(b); ok {
+		g.dates++
+		if zoned {
+			g.zoned++
+		}
+		return true
+	}
+	if _, ok := parseSpan(b); ok {
+		g.spans++
+		return true
+	}
+	if g.commas {
+		if x, ok := parseComma(b); ok {
+			g.value(x)
+			g.floats++
+			g.comma = true
+			return true
+		}
+	}
+	return false
+}
+
+// plainInt reports whether a number has neither fraction nor exponent.
+func plainInt(b []byte) (int, bool) {
+	for _, c := range b {
+		if c == '.' || c == 'e' || c == 'E' || c == 'n' || c == 'N' {
+			return 0, false
+		}
+	}
+	return len(b), true
+}
+
+func (g *guess) value(x float64) {
+	if !math.IsInf(x, 0) {
+		g.lo, g.hi = min(g.lo, x), max(g.hi, x)
+	}
+}
+
+func (g *guess) list(b []byte) {
+	numbers, texts := 0, 0
+	ok := eachElement(b, func(e []byte, text bool) bool {
+		if _, num := parseFloat(e); num && !text {
+			numbers++
+			return numbers < 16 // enough is known
+		}
+		texts++
+		return text && texts < 16
+	})
+	switch {
+	case texts == 0 && (ok || numbers > 0):
+		g.lists++
+	case numbers == 0:
+		g.textLists++
+	}
+}
+
+// raw describes the column. A minority of values that are something else is
+// damage, not the type.
+func (g *guess) raw() column.Raw {
+	r := column.Raw{Name: g.name}
+	most := func(n int) bool { return 2*n > g.n }
+	switch {
+	case g.n == 0:
+		r.Kind = column.Opaque // see Text.resolve
+	case 2*(g.ints+g.floats) >= g.n:
+		r.Kind = column.Float
+		if g.floats == 0 || 100*g.floats < g.n { // a stray 1.5 does not make counts numbers
+			r.Kind = column.Int
+		}
+		lo, hi := g.lo, g.hi
+		r.Range = func() (float64, float64, bool) { return lo, hi, lo <= hi }
+	case most(g.dates):
+		r.Kind, r.Unit, r.Local = column.Instant, column.Nanosecond, g.zoned < g.dates
+	case most(g.spans):
+		r.Kind, r.Unit = column.Span, column.Second
+	case most(g.bools):
+		r.Kind = column.Bool
+	case most(g.lists):
+		r.Kind = column.List
+	case most(g.textLists):
+		r.Kind = column.TextList
+	case most(g.objects):
+		r.Kind = column.Opaque
+	default:
+		r.Kind = column.Text
+	}
+	return r
+}

@@ -1,0 +1,176 @@
+package trace
+
+import (
+	"encoding/binary"
+	"errors"
+)
+
+// Bounds of the metadata of a file that is not hostile.
+const (
+	maxFooter  = 64 << 20
+	maxStructs = 1 << 20 // structs in lists: column chunks, schema elements, …
+	maxDepth   = 24
+)
+
+var errThrift = errors.New("damaged metadata")
+
+// A thriftWalk steps over a struct in Thrift's compact protocol without
+// decoding it. The decoder trusts the sizes of lists and recurses into whatever
+// it meets; this finds out first that neither is out of bounds.
+type thriftWalk struct {
+	b       []byte
+	at      int
+	structs int
+}
+
+// structLen returns the length of the struct at the start of b.
+func structLen(b []byte) (int, error) {
+	w := &thriftWalk{b: b}
+	if err := w.structure(0); err != nil {
+		return 0, err
+	}
+	return w.at, nil
+}
+
+const (
+	tTrue = 1 + iota
+	tFalse
+	tByte
+	tI16
+	tI32
+	tI64
+	tDouble
+	tBinary
+	tList
+	tSet
+	tMap
+	tStruct
+	tUUID
+)
+
+func (w *thriftWalk) structure(depth int) error {
+	if depth > maxDepth {
+		return errThrift
+	}
+	for {
+		h, err := w.byte()
+		if err != nil {
+			return err
+		}
+		if h == 0 {
+			return nil
+		}
+		if h>>4 == 0 {
+			if _, err := w.varint(); err != nil {
+				return err
+			}
+		}
+		if t := h & 15; t != tTrue && t != tFalse { // a field's boolean is in its header
+			if err := w.value(t, depth); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (w *thriftWalk) value(t byte, depth int) error {
+	switch t {
+	case tTrue, tFalse, tByte:
+		return w.skip(1)
+	case tI16, tI32, tI64:
+		_, err := w.varint()
+		return err
+	case tDouble:
+		return w.skip(8)
+	case tUUID:
+		return w.skip(16)
+	case tBinary:
+		n, err := w.varint()
+		if err != nil || n > uint64(len(w.b)) {
+			return errThrift
+		}
+		return w.skip(int(n))
+	case tList, tSet:
+		return w.list(depth)
+	case tMap:
+		return w.mapping(depth)
+	case tStruct:
+		return w.structure(depth + 1)
+	}
+	return errThrift
+}
+
+func (w *thriftWalk) list(depth int) error {
+	h, err := w.byte()
+	if err != nil {
+		return err
+	}
+	n := uint64(h >> 4)
+	if n == 15 {
+		if n, err = w.varint(); err != nil {
+			return err
+		}
+	}
+	if n > uint64(len(w.b)-w.at) {
+		return errThrift // an element takes a byte at least
+	}
+	if h&15 == tStruct {
+		if w.structs += int(n); w.structs > maxStructs {
+			return errThrift
+		}
+	}
+	for range n {
+		if err := w.value(h&15, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *thriftWalk) mapping(depth int) error {
+	n, err := w.varint()
+	if err != nil || n == 0 {
+		return err
+	}
+	if n > uint64(len(w.b)-w.at) {
+		return errThrift
+	}
+	kv, err := w.byte()
+	if err != nil {
+		return err
+	}
+	for range n {
+		if err := w.value(kv>>4, depth+1); err != nil {
+			return err
+		}
+		if err := w.value(kv&15, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *thriftWalk) byte() (byte, error) {
+	if w.at >= len(w.b) {
+		return 0, errThrift
+	}
+	w.at++
+	return w.b[w.at-1], nil
+}
+
+func (w *thriftWalk) skip(n int) error {
+	if n > len(w.b)-w.at {
+		return errThrift
+	}
+	w.at += n
+	return nil
+}
+
+func (w *thriftWalk) varint() (uint64, error) {
+	v, n := binary.Uvarint(w.b[w.at:])
+	if n <= 0 {
+		return 0, errThrift
+	}
+	w.at += n
+	return v, nil
+}
