@@ -1,0 +1,346 @@
+package cube
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"sort"
+	"sync/atomic"
+
+	"github.com/vreport/vreport/ingest/serving"
+)
+
+// The second scan keeps the values in the buckets of wanted ranks, and nothing
+// else.
+
+// gatherBytes bounds the values that are kept at a time: where they are more,
+// some metrics wait for a scan of their own.
+var gatherBytes = 96 << 20
+
+// A hold keeps the wanted values of one metric in one family.
+type hold struct {
+	stock  *stock
+	wanted []bucketSet // by leaf
+	starts []int       // of the values of each slot, and the end
+	next   []atomic.Int64
+	values []float64
+}
+
+// gather finds the values at the wanted ranks.
+func (f *finisher) gather(ctx context.Context, src serving.Requests) error {
+	holds := make([][]*hold, len(f.lay.metrics))
+	size := make([]int, len(f.lay.metrics))
+	err := each(ctx, f.workers, len(holds), func() func(int) {
+		return func(m int) {
+			if len(f.pending[m]) > 0 {
+				holds[m] = f.holds(m)
+				for _, h := range holds[m] {
+					if h != nil {
+						size[m] += 8 * h.starts[len(h.starts)-1]
+					}
+				}
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	// Histograms have told what they know: the room is for values now.
+	for _, s := range f.stocks {
+		for m := range s.accs {
+			for i := range s.accs[m] {
+				s.accs[m][i].pages = nil
+			}
+		}
+		s.pool = pagePool{}
+	}
+	runtime.GC()
+	var round []int
+	total := 0
+	for m := range holds {
+		if holds[m] == nil {
+			continue
+		}
+		if len(round) > 0 && total+size[m] > gatherBytes {
+			if err := f.round(ctx, src, round, holds); err != nil {
+				return err
+			}
+			round, total = round[:0], 0
+		}
+		round, total = append(round, m), total+size[m]
+	}
+	if len(round) == 0 {
+		return ctx.Err()
+	}
+	return f.round(ctx, src, round, holds)
+}
+
+// holds lists the wanted buckets of each leaf, by family.
+func (f *finisher) holds(m int) []*hold {
+	out := make([]*hold, len(f.stocks))
+	for _, p := range f.pending[m] {
+		i := slices.Index(f.stocks, p.stock)
+		if out[i] == nil {
+			n := len(p.stock.table.keys)
+			out[i] = &hold{stock: p.stock, wanted: make([]bucketSet, n)}
+		}
+		out[i].want(m, p)
+	}
+	for _, h := range out {
+		if h == nil {
+			continue
+		}
+		for leaf := range h.stock.accs[m] {
+			slices.Sort(h.stock.accs[m][leaf].raw) // pick looks into them
+		}
+		h.number(m)
+	}
+	return out
+}
+
+// number gives each wanted bucket of each leaf a slot with room for its values.
+func (h *hold) number(m int) {
+	slots := uint32(0)
+	for _, w := range h.wanted {
+		slots = w.number(slots)
+	}
+	h.starts, h.next = make([]int, 1, slots+1), make([]atomic.Int64, slots)
+	for leaf, w := range h.wanted {
+		a := &h.stock.accs[m][leaf]
+		for i, pg := range w {
+			if pg == nil {
+				continue
+			}
+			for k, n := range a.pages[i] {
+				if pg.bits[k>>6]>>(k&63)&1 != 0 {
+					h.starts = append(h.starts, h.starts[len(h.starts)-1]+int(n))
+				}
+			}
+		}
+	}
+}
+
+func (h *hold) want(m int, p *pending) {
+	for _, leaf := range p.leaves {
+		a := &h.stock.accs[m][leaf]
+		if a.pages == nil {
+			continue // its values are there
+		}
+		for _, w := range p.wants {
+			if w.known || a.pages[w.bucket>>pageBits] == nil {
+				continue
+			}
+			if h.wanted[leaf] == nil {
+				h.wanted[leaf] = make(bucketSet, len(a.pages))
+			}
+			h.wanted[leaf].add(w.bucket)
+		}
+	}
+}
+
+// round scans once more for some metrics, and settles them.
+func (f *finisher) round(ctx context.Context, src serving.Requests, metrics []int, holds [][]*hold) error {
+	lay, err := gatherLayout(src, f.plan, f.lay, metrics)
+	if err != nil {
+		return err
+	}
+	for _, m := range metrics {
+		for _, h := range holds[m] {
+			if h != nil {
+				h.values = make([]float64, h.starts[len(h.starts)-1])
+				for i := range h.next {
+					h.next[i].Store(int64(h.starts[i]))
+				}
+			}
+		}
+	}
+	_, err = f.stream(ctx, lay, src.Parts(), f.win, false, func() taker {
+		g := &gatherer{lay: lay, stocks: f.stocks, used: make([]bool, len(f.stocks)), orders: make([]leafOrder, len(f.stocks))}
+		for i, m := range metrics {
+			g.holds = append(g.holds, holds[m])
+			g.metrics = append(g.metrics, lay.metric(f.lay.metrics[m].key))
+			for k, h := range holds[metrics[i]] {
+				g.used[k] = g.used[k] || h != nil
+			}
+		}
+		return g
+	})
+	if err != nil {
+		return err
+	}
+	var changed atomic.Bool
+	err = each(ctx, f.workers, len(metrics), func() func(int) {
+		var in []float64
+		return func(i int) {
+			m := metrics[i]
+			for k, h := range holds[m] {
+				if h == nil {
+					continue
+				}
+				if !h.full() {
+					changed.Store(true)
+					return
+				}
+				for _, p := range f.pending[m] {
+					if p.stock == f.stocks[k] {
+						in = p.pick(m, h, in)
+						p.settle(f)
+					}
+				}
+				h.values = nil
+			}
+		}
+	})
+	if err == nil && changed.Load() {
+		return errChanged
+	}
+	return err
+}
+
+// gatherLayout is the layout of a second scan: dimensions, outcome, metrics.
+func gatherLayout(src serving.Requests, plan *Plan, first *layout, metrics []int) (*layout, error) {
+	lay := emptyLayout(src, plan)
+	lay.outcome = lay.wantKind(serving.ColOutcome, serving.KindText)
+	lay.phase = lay.wantKind(serving.ColPhase, serving.KindText)
+	lay.phases, lay.outcomes = first.phases, first.outcomes
+	for _, m := range metrics {
+		lay.metrics[lay.metric(first.metrics[m].key)].shown = true
+	}
+	p := *plan
+	p.Limits = nil
+	if err := lay.addDims(src, &p); err != nil { // those of groupings come first in both
+		return nil, err
+	}
+	for i, d := range lay.dims { // numbers taken as names have the codes of the first scan
+		d.dict = first.dims[i].dict
+	}
+	if _, timed := lay.dim[DimTime]; timed || plan.Window != (Window{}) {
+		lay.arrival = lay.wantKind(serving.ColArrival, serving.KindTime)
+	}
+	return lay, nil
+}
+
+// A gatherer is the taker of the second scan.
+type gatherer struct {
+	lay     *layout
+	stocks  []*stock
+	used    []bool // by family
+	metrics []int
+	holds   [][]*hold
+	sorter  leafSorter
+	orders  []leafOrder
+	col     valueColumn
+}
+
+func (g *gatherer) take(c *chunk) error {
+	for i, s := range g.stocks {
+		if !g.used[i] {
+			continue
+		}
+		if err := g.sorter.sort(&g.orders[i], s, c, true); err != nil {
+			return err
+		}
+	}
+	for i, m := range g.metrics {
+		v := &g.col
+		v.load(c, m)
+		var made [2]bool
+		for k, h := range g.holds[i] {
+			if h == nil {
+				continue
+			}
+			timed := b2i(h.stock.f.timed)
+			if !made[timed] {
+				made[timed] = true
+				v.index(timed, &h.stock.f.scale, c)
+			}
+			if !h.keep(v, &g.orders[k], v.bucket[timed]) {
+				return errChanged
+			}
+		}
+	}
+	return nil
+}
+
+// keep takes the values in wanted buckets. It is false where there is no room
+// for one: there are more than the first scan saw.
+func (h *hold) keep(v *valueColumn, o *leafOrder, bucket []uint16) bool {
+	for k, leaf := range o.leaves {
+		w := h.wanted[leaf]
+		if w == nil {
+			continue
+		}
+		rows := o.rows[o.starts[k]:o.starts[k+1]]
+		if v.ends == nil {
+			for _, row := range rows {
+				if b := bucket[row]; w.has(b) && !h.put(w, b, v.x[row]) {
+					return false
+				}
+			}
+			continue
+		}
+		for _, row := range rows {
+			from, to := v.span(row)
+			for i := from; i < to; i++ {
+				if b := bucket[i]; w.has(b) && !h.put(w, b, v.x[i]) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+func (h *hold) put(w bucketSet, b uint16, x float64) bool {
+	slot, _ := w.slot(b)
+	at := h.next[slot].Add(1) - 1
+	if at >= int64(h.starts[slot+1]) {
+		return false
+	}
+	h.values[at] = x
+	return true
+}
+
+// full reports whether all values came that the first scan saw.
+func (h *hold) full() bool {
+	for i := range h.next {
+		if h.next[i].Load() != int64(h.starts[i+1]) {
+			return false
+		}
+	}
+	return true
+}
+
+// pick takes the wanted values out of those that were kept. in is scratch.
+func (p *pending) pick(m int, h *hold, in []float64) []float64 {
+	from := -1
+	for i := range p.wants {
+		w := &p.wants[i]
+		if w.known {
+			continue
+		}
+		done := int64(0) // of in, those below are no greater than the rest
+		if from < 0 || p.wants[from].bucket != w.bucket {
+			from = i
+			in = in[:0]
+			for _, leaf := range p.leaves {
+				if slot, ok := h.wanted[leaf].slot(w.bucket); ok {
+					in = append(in, h.values[h.starts[slot]:h.starts[slot+1]]...)
+				} else {
+					in = append(in, bucketOf(&h.stock.f.scale, h.stock.accs[m][leaf].raw, w.bucket)...)
+				}
+			}
+		} else {
+			done = p.wants[i-1].offset + 1
+		}
+		w.value = nth(in[done:], int(w.offset-done))
+	}
+	return in
+}
+
+// bucketOf returns those of sorted values that are in a bucket.
+func bucketOf(l *scale, sorted []float64, b uint16) []float64 {
+	from := sort.Search(len(sorted), func(i int) bool { return l.index(sorted[i]) >= b })
+	to := from + sort.Search(len(sorted)-from, func(i int) bool { return l.index(sorted[from+i]) > b })
+	return sorted[from:to]
+}

@@ -1,0 +1,188 @@
+package cube
+
+import (
+	"context"
+
+	"github.com/vreport/vreport/ingest/serving"
+)
+
+// fillLarge fills the cube of a source that is too large to be held: a survey
+// of names and times, a scan into leaves, and where quantiles are to be exact a
+// scan that keeps the values around the wanted ranks.
+func (s *scanner) fillLarge(ctx context.Context, src serving.Requests, plan *Plan, problems *serving.Problems) (*Cube, error) {
+	views, found, win, err := s.views(ctx, src, plan)
+	if err != nil {
+		return nil, err
+	}
+	fams := s.lay.families(views)
+	for i := range fams {
+		fams[i].choose(s.lay, plan, found.rows)
+	}
+	asked := s.matches(plan, found, win)
+	var fillers []*filler
+	recs, err := s.stream(ctx, s.lay, src.Parts(), win, true, func() taker {
+		w := s.newFiller(plan, fams, asked)
+		fillers = append(fillers, w)
+		return w
+	})
+	if err != nil {
+		return nil, err
+	}
+	if s.progress != nil {
+		s.progress(s.rows)
+	}
+	if problems != nil {
+		report(s.lay, recs, problems)
+	}
+	w := fillers[0]
+	for _, o := range fillers[1:] {
+		w.merge(o)
+	}
+	c := &Cube{Rows: s.rows, Excluded: excludedOf(recs), Relative: s.lay.relative}
+	w.times(c, recs, win)
+	if c.Examples, err = w.examples(ctx, src, recs); err != nil {
+		return nil, err
+	}
+	f := &finisher{scanner: s, plan: plan, views: views, stocks: w.stocks, cube: c, win: win}
+	f.cells()
+	if err := f.ranks(ctx); err != nil {
+		return nil, err
+	}
+	if err := f.gather(ctx, src); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// choose sets what a family stores.
+func (f *family) choose(lay *layout, plan *Plan, rows int64) {
+	f.raw, f.scale = rawLimit, newScale(sliceBits(plan, rows))
+	if f.timed {
+		f.raw, f.scale = rawWindowLimit, newScale(windowBits(plan, rows))
+	}
+	f.shown = map[int]bool{}
+	for m := range lay.metrics {
+		if lay.metrics[m].shown && (!f.timed || plan.Windowed.has(lay.metrics[m].key)) {
+			f.metric = append(f.metric, m)
+			f.shown[m] = true
+		}
+	}
+}
+
+func (s *scanner) newFiller(plan *Plan, fams []family, asked [][]match) *filler {
+	w := &filler{lay: s.lay, plan: plan, asked: asked, last: noTime, orders: make([]leafOrder, len(fams))}
+	for i := range fams {
+		w.stocks = append(w.stocks, newStock(s.lay, &fams[i]))
+	}
+	for m := range s.lay.metrics {
+		w.units = append(w.units, unitOf(&s.lay.metrics[m]))
+	}
+	if plan.Examples > 0 {
+		for _, m := range s.lay.ranks() {
+			w.slowest = append(w.slowest, &slowList{metric: m, limit: plan.Examples})
+		}
+	}
+	return w
+}
+
+// merge takes in what another filler has.
+func (w *filler) merge(o *filler) {
+	if o.last != noTime {
+		if w.last == noTime || o.first < w.first {
+			w.first = o.first
+		}
+		w.last = max(w.last, o.last)
+	}
+	for i := range w.stocks {
+		w.stocks[i].merge(o.stocks[i], len(w.lay.limits))
+	}
+	for i, l := range w.slowest {
+		for _, s := range o.slowest[i].top {
+			l.insert(s)
+		}
+	}
+}
+
+func (w *filler) times(c *Cube, recs []partRecord, win *windows) {
+	end := int64(noTime)
+	for i := range recs {
+		end = max(end, recs[i].lastEnd)
+	}
+	if end != noTime {
+		c.LastEnd = serving.Some(end)
+	}
+	if w.last == noTime {
+		return
+	}
+	c.First, c.Last = serving.Some(w.first), serving.Some(w.last)
+	if win.n > 0 {
+		c.Start, c.Step = serving.Some(win.start), win.step
+	}
+}
+
+// matches resolves the terms of the limits to codes.
+func (s *scanner) matches(plan *Plan, found *survey, win *windows) [][]match {
+	out := make([][]match, len(plan.Limits))
+	for l, limit := range plan.Limits {
+		for _, term := range limit.By {
+			d := s.lay.dim[term.Dim]
+			t := match{dim: d, codes: make([]bool, len(found.counts[d]))}
+			for i := range t.codes {
+				t.codes[i] = found.counts[d][i] > 0 && s.lay.dims[d].label(int32(i)-1, win) == term.Value
+			}
+			out[l] = append(out[l], t)
+		}
+	}
+	return out
+}
+
+// report adds the problems of a stream in part order.
+func report(lay *layout, recs []partRecord, problems *serving.Problems) {
+	for i := range recs {
+		problems.Merge(&recs[i].problems)
+		for m, bad := range recs[i].bad {
+			if bad.count > 0 {
+				addNotFinite(problems, lay.metrics[m].key, recs[i].source, fileRowOf(recs, i, bad.row), bad.count)
+			}
+		}
+	}
+}
+
+// fileRowOf returns the 1-based row within the file of a 0-based row of a part.
+func fileRowOf(recs []partRecord, part int, row int64) int64 {
+	for i := part - 1; i >= 0 && recs[i].source == recs[part].source; i-- {
+		row += recs[i].size
+	}
+	return row + 1
+}
+
+func excludedOf(recs []partRecord) []Exclusion {
+	var out []Exclusion
+	for r := range numReasons {
+		e := Exclusion{Reason: reasons[r]}
+		for i := range recs {
+			e.Rows += recs[i].excluded[r]
+		}
+		if e.Rows > 0 {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// examples finishes the slowest requests: their places and their ids.
+func (w *filler) examples(ctx context.Context, src serving.Requests, recs []partRecord) ([]Example, error) {
+	var out []Example
+	wanted := map[int]map[int64][]int{} // by part and position: examples
+	for _, l := range w.slowest {
+		for _, s := range l.top {
+			s.Source, s.Row = recs[s.part].source, fileRowOf(recs, s.part, s.row)
+			if wanted[s.part] == nil {
+				wanted[s.part] = map[int64][]int{}
+			}
+			wanted[s.part][s.row] = append(wanted[s.part][s.row], len(out))
+			out = append(out, s.Example)
+		}
+	}
+	return out, w.lay.findIDs(ctx, src, wanted, out)
+}
