@@ -1,0 +1,109 @@
+// Package analyze turns a dataset into typed findings. It opens no file, reads
+// no clock, prints nothing and knows no HTML: package render lays out what it
+// returns.
+//
+// Run works in three steps. Every table of requests is scanned into a cube
+// (package cube), with everything that any section will ask of it in one plan.
+// Then the sections run, each after those whose results it reads. At last the
+// gates are decided on what the sections found.
+package analyze
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/vreport/vreport/ingest/serving"
+)
+
+// Run analyses a dataset. The result depends on the data and the options only:
+// not on the clock, the number of processors or the order of files.
+func Run(ctx context.Context, ds *serving.Dataset, opt Options) (*Report, error) {
+	in := &Input{Data: ds, Opt: opt}
+	if err := in.fill(ctx); err != nil {
+		return nil, err
+	}
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	rep := &Report{Title: opt.Title, Results: make([]Result, len(Sections))}
+	if err := runSections(ctx, in, rep); err != nil {
+		return nil, err
+	}
+	if rep.Title == "" {
+		rep.Title = titleOf(ds)
+	}
+	gate, err := decideGates(in, rep)
+	if err != nil {
+		return nil, err
+	}
+	rep.Gate = gate
+	return rep, nil
+}
+
+// runSections runs each section once those it reads have run.
+func runSections(ctx context.Context, in *Input, rep *Report) error {
+	done := map[string]bool{}
+	for len(done) < len(Sections) {
+		before := len(done)
+		for i, s := range Sections {
+			ready := !slices.ContainsFunc(s.After, func(n string) bool { return !done[n] })
+			if done[s.Name] || !ready {
+				continue
+			}
+			if err := runSection(ctx, in, rep, i); err != nil {
+				return err
+			}
+			done[s.Name] = true
+		}
+		if len(done) == before {
+			panic("analyze: sections wait for each other") // a programming error; a test walks the list
+		}
+	}
+	return nil
+}
+
+func runSection(ctx context.Context, in *Input, rep *Report, i int) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s := Sections[i]
+	v, notes, err := s.Run(ctx, in, rep)
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.Name, err)
+	}
+	rep.Results[i] = Result{Section: s, Value: v, Notes: notes}
+	if v == nil {
+		rep.Results[i].Skipped = "needs " + s.Needs
+	}
+	return nil
+}
+
+// titleOf names a report after what was measured.
+func titleOf(ds *serving.Dataset) string {
+	models := map[string]bool{}
+	for _, r := range ds.Runs {
+		if r.Model.OK {
+			models[r.Model.V] = true
+		}
+	}
+	for _, s := range ds.Servers {
+		if s.Model.OK {
+			models[s.Model.V] = true
+		}
+	}
+	if len(models) == 1 {
+		for m := range models {
+			return m
+		}
+	}
+	switch {
+	case len(ds.Runs) > 0:
+		return plural(len(ds.Runs), "benchmark run", "benchmark runs")
+	case len(ds.Traces) == 1:
+		return ds.Traces[0].Name()
+	case len(ds.Traces) > 1:
+		return plural(len(ds.Traces), "request trace", "request traces")
+	}
+	return plural(len(ds.Servers), "server", "servers")
+}

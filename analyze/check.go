@@ -1,0 +1,56 @@
+package analyze
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/vreport/vreport/analyze/cube"
+	"github.com/vreport/vreport/ingest/serving"
+)
+
+// check refuses choices that the data show to be mistakes: a window beside the
+// data, a load axis that no run has. An empty report would hide them.
+func (in *Input) check() error {
+	if by := in.Opt.SweepBy; by != "" && !slices.ContainsFunc(in.Data.Runs, func(r *serving.Run) bool { _, ok := r.Setting(by); return ok }) {
+		return fmt.Errorf("--sweep-by %s: no run has a setting of that name, want one of %s", by, orNone(settingKeys(in.Data.Runs)))
+	}
+	return in.checkWindow()
+}
+
+func (in *Input) checkWindow() error {
+	if in.Opt.Window == (cube.Window{}) || len(in.tables)+len(in.Data.Servers) == 0 {
+		return nil
+	}
+	for _, t := range in.tables {
+		if t.total().Sent > 0 {
+			return nil
+		}
+	}
+	var spans []string
+	for _, s := range in.Data.Servers {
+		if viewOf(s, in.Opt.Window).n() > 0 {
+			return nil
+		}
+		if !s.Relative && len(s.Times) > 0 {
+			spans = append(spans, fmt.Sprintf("%s from %s to %s", s.Label, instant(s.Times[0]), instant(s.Times[len(s.Times)-1])))
+		}
+	}
+	if len(in.Data.Runs) > len(in.tables) {
+		return nil // results without request times are not cut by a window
+	}
+	if len(spans) == 0 {
+		return fmt.Errorf("--window leaves no request; vreport inspect says from when to when the data are")
+	}
+	return fmt.Errorf("--window leaves nothing, the data are: %s", strings.Join(spans, "; "))
+}
+
+func instant(ns int64) string { return time.Unix(0, ns).UTC().Format(time.RFC3339) }
+
+func orNone(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}

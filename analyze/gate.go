@@ -1,0 +1,101 @@
+package analyze
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/vreport/vreport/ingest/serving"
+)
+
+// decideGates answers the gates that were asked for.
+func decideGates(in *Input, rep *Report) (Gate, error) {
+	g := Gate{Result: GateNone}
+	for _, name := range in.Opt.Gates {
+		switch name {
+		case "slo":
+			if err := g.slo(in, rep); err != nil {
+				return g, err
+			}
+		default:
+			return g, fmt.Errorf("gate %q is not known to this command, want slo", name)
+		}
+	}
+	return g, nil
+}
+
+// slo demands every objective of every run, and of every trace where there is
+// no run.
+func (g *Gate) slo(in *Input, rep *Report) error {
+	if len(in.Opt.SLOs) == 0 {
+		return fmt.Errorf("--gate slo has no objective to decide, pass --slo 'ttft:p99<500ms' or set slo in the config file")
+	}
+	judged := 0
+	judge := func(label string, rs []SLOResult) {
+		for _, r := range rs {
+			judged++
+			g.add(r.Result, fmt.Sprintf("%s: %s: %s: %s", label, r.Expr, r.Result, r.Reason))
+		}
+	}
+	if runs := Value[Runs](rep); runs != nil {
+		for _, r := range runs.Runs {
+			judge(r.Run.Label, r.SLO)
+			if len(r.SLO) == 0 {
+				g.add(GateUndecided, r.Run.Label+": no objective could be applied: no request completed, or none is for this run")
+			}
+		}
+	}
+	if sl := Value[Slices](rep); sl != nil {
+		for _, d := range sl.Datasets {
+			if d.Run == nil {
+				judge(d.Dataset, d.All.SLO)
+			}
+		}
+	}
+	if judged == 0 {
+		g.add(GateUndecided, "no objective could be applied to the data")
+	}
+	for _, s := range in.Opt.SLOs {
+		if why := in.noSlice(s); why != "" {
+			g.add(GateUndecided, s.Expr+": "+why)
+		}
+	}
+	return nil
+}
+
+// add folds one answer in: fail beats undecided beats pass.
+func (g *Gate) add(r GateResult, reason string) {
+	rank := map[GateResult]int{GateNone: 0, GatePass: 1, GateUndecided: 2, GateFail: 3}
+	if rank[r] > rank[g.Result] {
+		g.Result = r
+	}
+	g.Reasons = append(g.Reasons, reason)
+}
+
+// noSlice says why an objective for a slice is for nothing in the data: a value
+// that nobody has is most often a typing error.
+func (in *Input) noSlice(s serving.SLO) string {
+	for _, b := range s.By {
+		var have []string
+		for _, t := range in.tables {
+			if g, ok := t.alone[b.Dim]; ok {
+				for _, c := range t.cube.Groups[g].Cells {
+					if !slices.Contains(have, c.Key[0]) {
+						have = append(have, c.Key[0])
+					}
+				}
+			}
+		}
+		for _, r := range in.Data.Runs {
+			if w := r.Workload.Or(""); b.Dim == serving.ColWorkload && w != "" && !slices.Contains(have, w) {
+				have = append(have, w)
+			}
+			if m := r.Model.Or(""); b.Dim == serving.ColModel && m != "" && !slices.Contains(have, m) {
+				have = append(have, m)
+			}
+		}
+		if !slices.Contains(have, b.Value) {
+			return fmt.Sprintf("the data have no %s %q, only %s", b.Dim, b.Value, orNone(have))
+		}
+	}
+	return ""
+}

@@ -1,0 +1,48 @@
+package analyze
+
+import (
+	"slices"
+
+	"github.com/vreport/vreport/analyze/sweep"
+	"github.com/vreport/vreport/ingest/serving"
+)
+
+// A Lack is a section that a dataset is not enough for, and what it needs.
+type Lack struct{ Title, Needs string }
+
+// Lacks tells without analysing anything which sections a report of the dataset
+// would not have.
+func Lacks(ds *serving.Dataset) []Lack {
+	tables, timed := len(ds.Traces) > 0, false
+	for _, t := range ds.Traces {
+		timed = timed || hasColumn(t, serving.ColArrival)
+	}
+	for _, r := range ds.Runs {
+		if r.Requests != nil {
+			tables = true
+			timed = timed || hasColumn(r.Requests, serving.ColArrival)
+		}
+	}
+	series := slices.ContainsFunc(ds.Servers, func(s *serving.Server) bool { return len(s.Times) > 1 })
+	have := map[string]bool{
+		"summary": true, "inputs": true,
+		"runs":     len(ds.Runs) > 0,
+		"latency":  len(ds.Runs) > 0 || tables,
+		"sweeps":   len(sweep.Find(ds.Runs, "")) > 0,
+		"slices":   tables,
+		"servers":  len(ds.Servers) > 0,
+		"timeline": timed || series,
+		"quality":  len(ds.Runs) > 0 || tables || len(ds.Servers) > 0,
+	}
+	var out []Lack
+	for _, s := range Sections {
+		if !have[s.Name] {
+			out = append(out, Lack{s.Title, s.Needs})
+		}
+	}
+	return out
+}
+
+func hasColumn(t serving.Requests, name string) bool {
+	return slices.ContainsFunc(t.Columns(), func(c serving.Column) bool { return c.Name == name })
+}

@@ -1,0 +1,47 @@
+package analyze
+
+import (
+	"context"
+
+	"github.com/vreport/vreport/ingest/serving"
+)
+
+// Latency is the value of section "latency": the distributions of every run
+// and dataset, each with the counts that stand beside them. Groups of different
+// sides are never one group.
+type Latency struct{ Groups []LatencyGroup }
+
+// A LatencyGroup is one source's distributions.
+type LatencyGroup struct {
+	Label  string
+	Run    *RunStats     // set for a benchmark run
+	Data   *DatasetStats // set for a trace
+	Side   serving.Side
+	Counts Counts
+	Dists  Dists
+}
+
+func runLatency(_ context.Context, in *Input, rep *Report) (any, []string, error) {
+	var l Latency
+	if runs := Value[Runs](rep); runs != nil {
+		for _, r := range runs.Runs {
+			if len(r.Dists) > 0 {
+				l.Groups = append(l.Groups, LatencyGroup{Label: r.Run.Label, Run: r, Side: serving.Client, Counts: r.Counts, Dists: r.Dists})
+			}
+		}
+	}
+	if sl := Value[Slices](rep); sl != nil {
+		for _, d := range sl.Datasets {
+			if d.Run == nil && len(d.All.Dists) > 0 {
+				l.Groups = append(l.Groups, LatencyGroup{Label: d.Dataset, Data: d, Side: d.Side, Counts: d.All.Counts, Dists: d.All.Dists})
+			}
+		}
+	}
+	if len(l.Groups) == 0 {
+		return nil, nil, nil
+	}
+	return &l, []string{
+		"Quantiles are type 7 (linear interpolation). Intervals are 95 % order-statistic intervals; they assume independent requests.",
+		"Latencies cover completed requests; failed, cancelled and timed-out ones are counted beside them.",
+	}, nil
+}

@@ -1,0 +1,65 @@
+package analyze
+
+import (
+	"context"
+
+	"github.com/vreport/vreport/ingest/serving"
+)
+
+// A Section is one analysis and its place in the report: a value in an ordered
+// list, not something that registers itself. Package render has a view and
+// package templates a partial under the same name; tests hold the three lists
+// together.
+type Section struct {
+	Name  string   // stable: HTML id and template name
+	Title string   //
+	Nav   string   // the short title of the navigation
+	Doc   string   // what it shows, one sentence
+	Needs string   // what it needs, said where it cannot be made
+	After []string // sections whose results it reads
+
+	// Run returns a pointer to the section's value type, or nil where the data
+	// for it are missing. The report holds the results of the sections in
+	// After.
+	Run func(ctx context.Context, in *Input, rep *Report) (value any, notes []string, err error)
+}
+
+// Sections lists every section in the order of the report.
+var Sections = []*Section{
+	{Name: "summary", Title: "Summary", Nav: "Summary",
+		Doc:   "What was measured, and the figures to see first.",
+		Needs: "any input",
+		After: []string{"runs", "latency", "sweeps", "slices", "servers", "timeline", "quality", "inputs"}, Run: runSummary},
+	{Name: "runs", Title: "Benchmark runs", Nav: "Runs",
+		Doc:   "Every run's totals with its load, what failed, goodput, objectives, and where the file disagrees with its own requests.",
+		Needs: "a benchmark result (vllm bench serve JSON, or its printed table)", Run: runRuns},
+	{Name: "latency", Title: "Latency percentiles", Nav: "Latency",
+		Doc:   "Distributions of TTFT, TPOT, ITL, E2E and the stages, each with n, interval and how far n carries it.",
+		Needs: "benchmark results or request-level data", After: []string{"runs", "slices"}, Run: runLatency},
+	{Name: "sweeps", Title: "Throughput against latency", Nav: "Sweeps",
+		Doc:   "Runs that differ in load only: the Pareto frontier of tokens/s a user against tokens/s, and the saturation knee.",
+		Needs: "two or more runs that differ in load only", After: []string{"runs"}, Run: runSweeps},
+	{Name: "slices", Title: "Slices", Nav: "Slices",
+		Doc:   "For whom it is slow: workload, prompt length and cache state crossed, and every other dimension alone.",
+		Needs: "request-level data (a trace, or results saved with --save-detailed)", Run: runSlices},
+	{Name: "servers", Title: "Servers", Nav: "Servers",
+		Doc:   "What the engines say of themselves: histogram quantiles as bucket intervals, increases of counters, levels of gauges.",
+		Needs: "Prometheus scrapes of the servers", Run: runServers},
+	{Name: "timeline", Title: "Timeline", Nav: "Timeline",
+		Doc:   "Throughput, latency, queue and KV cache on one time axis, with restarts and gaps.",
+		Needs: "request arrival times, or two or more scrapes", After: []string{"slices", "servers"}, Run: runTimeline},
+	{Name: "quality", Title: "Data quality", Nav: "Quality",
+		Doc:   "Doubts about the measurements, each with its evidence.",
+		Needs: "benchmark results, request-level data or scrapes", After: []string{"runs", "slices", "sweeps", "servers"}, Run: runQuality},
+	{Name: "inputs", Title: "Inputs", Nav: "Inputs",
+		Doc:   "The files this report was made from: format, records, checksums, problems.",
+		Needs: "any input", Run: runInputs},
+}
+
+// Input is what a section works on.
+type Input struct {
+	Data *serving.Dataset
+	Opt  Options
+
+	tables []*table // the filled cubes, runs in dataset order, then traces
+}

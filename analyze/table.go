@@ -1,0 +1,181 @@
+package analyze
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/vreport/vreport/analyze/cube"
+	"github.com/vreport/vreport/ingest/serving"
+)
+
+// quantiles are those every distribution shows; an objective adds its own.
+var quantiles = []float64{0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999}
+
+// confidence of all order-statistic and Wilson intervals.
+const confidence = 0.95
+
+// windowMetrics are those whose quantiles are drawn over time.
+var windowMetrics = []serving.MetricKey{serving.TTFT, serving.TPOT, serving.E2E, serving.Queue}
+
+// A table is a source of requests with its filled cube.
+type table struct {
+	src  serving.Requests
+	run  *serving.Run // nil for a trace
+	plan cube.Plan
+	cube *cube.Cube
+
+	all    int // index of the grouping "everything"
+	cross  int // of the cross of --group-by; -1 where no dimension of it exists
+	alone  map[string]int
+	time   int // of time windows; -1 where arrival times are missing
+	bad    serving.Problems
+	groups []string // the dimensions of the cross that exist
+}
+
+// fill scans every table of requests once, with one plan for all sections.
+func (in *Input) fill(ctx context.Context) error {
+	for _, r := range in.Data.Runs {
+		if r.Requests != nil {
+			in.tables = append(in.tables, &table{src: r.Requests, run: r})
+		}
+	}
+	for _, t := range in.Data.Traces {
+		in.tables = append(in.tables, &table{src: t})
+	}
+	for _, t := range in.tables {
+		t.makePlan(in.Opt)
+		var progress func(rows int64)
+		if p := in.Opt.Progress; p != nil {
+			progress = func(rows int64) { p(t.src.Name(), rows) }
+		}
+		c, err := cube.Fill(ctx, t.src, t.plan, &t.bad, progress)
+		if err != nil {
+			return fmt.Errorf("%s: %w", t.src.Name(), err)
+		}
+		t.cube = c
+		in.tellInputs(t)
+	}
+	return nil
+}
+
+// tellInputs puts the problems of a table's rows to the file they are in.
+func (in *Input) tellInputs(t *table) {
+	for _, p := range t.bad.List() {
+		for _, i := range in.Data.Inputs {
+			if i.Path == p.At.Path {
+				i.Problems.Add(p)
+				break
+			}
+		}
+	}
+}
+
+// tableOf returns the table of a run's requests, or nil.
+func (in *Input) tableOf(r *serving.Run) *table {
+	for _, t := range in.tables {
+		if t.run == r {
+			return t
+		}
+	}
+	return nil
+}
+
+// makePlan lists what every section will ask of the table.
+func (t *table) makePlan(opt Options) {
+	t.plan = cube.Plan{
+		Quantiles:  slices.Clone(quantiles),
+		Confidence: confidence,
+		CDF:        true,
+		Buckets:    opt.Buckets,
+		WarmShare:  opt.WarmShare,
+		Conditions: opt.Goodput,
+		Window:     opt.Window,
+		Examples:   5,
+		Workers:    opt.Workers,
+	}
+	for _, m := range serving.Metrics {
+		t.plan.Metrics = append(t.plan.Metrics, m.Key)
+	}
+	for _, s := range t.slos(opt) {
+		t.plan.Limits = append(t.plan.Limits, cube.Limit{By: s.By, Metric: s.Metric, Max: s.Limit})
+		if !s.Mean && !slices.Contains(t.plan.Quantiles, s.P) {
+			t.plan.Quantiles = append(t.plan.Quantiles, s.P)
+		}
+	}
+	slices.Sort(t.plan.Quantiles)
+	t.plan.Windowed = &cube.Windowed{Metrics: windowMetrics, Quantiles: []float64{0.5, 0.95, 0.99}}
+	t.makeGroupings(opt)
+}
+
+// slos returns the objectives in the order of the plan's limits. An objective
+// for a slice whose dimensions the table lacks is not its business.
+func (t *table) slos(opt Options) []serving.SLO {
+	var out []serving.SLO
+	for _, s := range opt.SLOs {
+		if !slices.ContainsFunc(s.By, func(b serving.Term) bool { return !t.has(b.Dim) }) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// total is the cell of everything; an empty one where the table has no rows.
+func (t *table) total() *cube.Cell {
+	if cells := t.cube.Groups[t.all].Cells; len(cells) > 0 {
+		return &cells[0]
+	}
+	n := len(t.plan.Limits)
+	return &cube.Cell{Window: -1, Within: make([]int64, n), Of: make([]int64, n)}
+}
+
+// has reports whether the table can be grouped by a dimension.
+func (t *table) has(dim string) bool {
+	switch dim {
+	case cube.DimCache:
+		return t.has(string(serving.CachedTokens)) && t.has(string(serving.PromptTokens))
+	case cube.DimTime:
+		return t.has(serving.ColArrival)
+	}
+	return slices.ContainsFunc(t.src.Columns(), func(c serving.Column) bool { return c.Name == dim })
+}
+
+// aloneDims are the dimensions shown each by itself, beside those of the cross.
+var aloneDims = []string{
+	serving.ColWorkload, string(serving.PromptTokens), cube.DimCache, serving.ColModel, serving.ColReplica,
+	string(serving.OutputTokens), serving.ColStreaming, serving.ColOutcome, serving.ColEngine, serving.ColFinish,
+}
+
+func (t *table) makeGroupings(opt Options) {
+	add := func(dims ...string) int {
+		t.plan.Groupings = append(t.plan.Groupings, dims)
+		return len(t.plan.Groupings) - 1
+	}
+	t.all, t.cross, t.time, t.alone = add(), -1, -1, map[string]int{}
+	for _, d := range opt.GroupBy {
+		if t.has(d) {
+			t.groups = append(t.groups, d)
+		}
+	}
+	if len(t.groups) > 1 {
+		t.cross = add(t.groups...)
+	}
+	for _, d := range t.aloneDims(opt) {
+		t.alone[d] = add(d)
+	}
+	if t.has(cube.DimTime) {
+		t.time = add(cube.DimTime)
+	}
+}
+
+// aloneDims returns the table's dimensions to show alone, in the order of the
+// report: those asked for first.
+func (t *table) aloneDims(opt Options) []string {
+	var out []string
+	for _, d := range append(slices.Clone(opt.GroupBy), aloneDims...) {
+		if t.has(d) && !slices.Contains(out, d) {
+			out = append(out, d)
+		}
+	}
+	return out
+}

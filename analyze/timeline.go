@@ -1,0 +1,271 @@
+package analyze
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/vreport/vreport/ingest/serving"
+)
+
+// maxSteps bounds the length of a timeline's series.
+const maxSteps = 2000
+
+// maxRunTimelines is how many benchmark runs get a timeline of their own: a
+// sweep of many levels would be many pages of them.
+const maxRunTimelines = 4
+
+// Panels of a timeline, top to bottom.
+const (
+	PanelThroughput = "throughput"
+	PanelLatency    = "latency"   // of whole requests: TTFT, E2E, queue
+	PanelStreaming  = "streaming" // between tokens: TPOT, ITL, orders of magnitude smaller
+	PanelRequests   = "requests"
+	PanelKV         = "kv"
+	PanelPreempt    = "preemptions"
+)
+
+func runTimeline(ctx context.Context, in *Input, rep *Report) (any, []string, error) {
+	var tracks []*track
+	var notes []string
+	runs := 0
+	for _, t := range in.tables {
+		k := t.track(in.Opt)
+		if k == nil {
+			continue
+		}
+		if t.run != nil {
+			if runs++; runs > maxRunTimelines {
+				continue
+			}
+		}
+		tracks = append(tracks, k)
+	}
+	if runs > maxRunTimelines {
+		notes = append(notes, fmt.Sprintf("%d runs have a time axis; the first %d are drawn. Report a run by itself to see it.", runs, maxRunTimelines))
+	}
+	if sv := Value[Servers](rep); sv != nil {
+		for _, s := range sv.Servers {
+			if s.Members == 0 {
+				if k := serverTrack(viewOf(s.Server, in.Opt.Window)); k != nil {
+					tracks = append(tracks, k)
+				}
+			}
+		}
+	}
+	queries, more := queryTracks(ctx, in)
+	tracks, notes = append(tracks, queries...), append(notes, more...)
+	var out Timelines
+	for _, c := range cluster(tracks) {
+		out.Timelines = append(out.Timelines, layOut(c, in.Opt.Annotations))
+	}
+	if len(out.Timelines) == 0 {
+		return nil, nil, nil
+	}
+	return &out, append(notes, "A point covers the time since the point before it. Server and client figures are separate series."), nil
+}
+
+// A track is one source's series on its own time axis.
+type track struct {
+	label    string
+	relative bool
+	from, to int64 // ns
+	step     int64 // ns
+	series   []trackSeries
+	events   []Event
+}
+
+// A trackSeries is a series with a value at each of its own moments.
+type trackSeries struct {
+	TimelineSeries
+	at    []int64 // start of the stretch a value covers, ns, ascending
+	until []int64 // its end
+	value []float64
+}
+
+// cluster puts tracks on one axis that overlap in time and are of like length:
+// five minutes of requests would be a dot on the axis of a week of scrapes.
+// Tracks with a made-up origin share an axis with nobody.
+func cluster(tracks []*track) [][]*track {
+	var out [][]*track
+	sorted := slices.Clone(tracks)
+	slices.SortStableFunc(sorted, func(a, b *track) int {
+		if a.relative != b.relative {
+			if a.relative {
+				return 1
+			}
+			return -1
+		}
+		if a.relative {
+			return 0
+		}
+		return cmp.Compare(a.from, b.from)
+	})
+	for _, t := range sorted {
+		i := slices.IndexFunc(out, func(c []*track) bool { return shares(c, t) })
+		if i < 0 || t.relative {
+			out = append(out, []*track{t})
+			continue
+		}
+		out[i] = append(out[i], t)
+	}
+	return out
+}
+
+func shares(c []*track, t *track) bool {
+	if c[0].relative {
+		return false
+	}
+	from, to := c[0].from, c[0].to
+	for _, o := range c {
+		from, to = min(from, o.from), max(to, o.to)
+	}
+	a, b := float64(to-from), float64(t.to-t.from)
+	return t.from < to && from < t.to && max(a, b) <= 20*min(a, b)
+}
+
+// layOut resamples the tracks of a cluster onto one axis with the finest of
+// their steps.
+func layOut(c []*track, annotations []Event) *Timeline {
+	from, to, step := c[0].from, c[0].to, c[0].step
+	for _, t := range c {
+		from, to, step = min(from, t.from), max(to, t.to), min(step, t.step)
+	}
+	step = max(step, 1)
+	for (to-from)/step >= maxSteps {
+		step *= 2
+	}
+	from -= mod(from, step)
+	out := &Timeline{Title: c[0].label, From: from, Relative: c[0].relative, Step: float64(step) / 1e9, N: int((to-from)/step) + 1}
+	if len(c) > 1 {
+		out.Title = plural(len(c), "source", "sources") + " on one time axis"
+	}
+	for _, t := range c {
+		for _, s := range t.series {
+			if v, ok := s.resample(from, step, out.N); ok {
+				s.TimelineSeries.Values = v
+				out.Series = append(out.Series, s.TimelineSeries)
+			}
+		}
+		out.Events = append(out.Events, t.events...)
+	}
+	for _, a := range annotations {
+		if !out.Relative && a.At >= from && a.At <= to {
+			out.Events = append(out.Events, a)
+		}
+	}
+	slices.SortStableFunc(out.Series, func(a, b TimelineSeries) int { return cmp.Compare(panelRank(a), panelRank(b)) })
+	slices.SortStableFunc(out.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
+	return out
+}
+
+// panelOrder is the order of panels from top to bottom: what users felt, then
+// what the engine was doing.
+var panelOrder = []string{PanelThroughput, PanelLatency, PanelStreaming, PanelRequests, PanelKV, PanelPreempt, PanelPromQL}
+
+// panelRank sorts series by panel; the rates beside the output come last.
+func panelRank(s TimelineSeries) int {
+	if s.Panel == PanelThroughput && s.Metric != "output_tokens_per_s" {
+		return len(panelOrder)
+	}
+	return slices.Index(panelOrder, s.Panel)
+}
+
+func mod(a, b int64) int64 { return ((a % b) + b) % b }
+
+// resample lays values onto steps. A value holds over the stretch it covers;
+// of several in one step the largest stands, so that no spike is lost.
+func (s *trackSeries) resample(from, step int64, n int) ([]float64, bool) {
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = math.NaN()
+	}
+	any := false
+	for k, v := range s.value {
+		if math.IsNaN(v) {
+			continue
+		}
+		first := int((s.at[k] - from) / step)
+		last := int((s.until[k] - from - 1) / step)
+		for i := max(first, 0); i <= min(max(last, first), n-1); i++ {
+			if math.IsNaN(out[i]) || v > out[i] {
+				out[i] = v
+			}
+			any = true
+		}
+	}
+	return out, any
+}
+
+// track turns a table's time windows into series: nil without arrival times.
+func (t *table) track(opt Options) *track {
+	if t.time < 0 || t.cube.Step <= 0 || len(t.cube.Groups[t.time].Cells) < 2 {
+		return nil
+	}
+	c := t.cube
+	label := t.src.Name()
+	if t.run != nil {
+		label = t.run.Label
+	}
+	k := &track{label: label, relative: c.Relative, step: c.Step, from: c.Start.V, to: c.Start.V}
+	add := func(metric, stat, panel string, unit serving.Unit, value func(w *windowCell) float64) {
+		s := trackSeries{TimelineSeries: TimelineSeries{Metric: metric, Stat: stat, Label: label, Unit: unit, Side: t.side(), Panel: panel}}
+		for i := range c.Groups[t.time].Cells {
+			cell := &c.Groups[t.time].Cells[i]
+			if cell.Window < 0 {
+				continue
+			}
+			at := c.Start.V + int64(cell.Window)*c.Step
+			s.at, s.until = append(s.at, at), append(s.until, at+c.Step)
+			s.value = append(s.value, value(&windowCell{t.distsOf(cell), cell.Sent, cell.Sent - cell.Outcomes[serving.OK], cell.Good, cell.Output, float64(c.Step) / 1e9}))
+			k.to = max(k.to, at+c.Step)
+		}
+		k.series = append(k.series, s)
+	}
+	add("requests_per_s", "arrived", PanelThroughput, serving.PerSecond, func(w *windowCell) float64 { return float64(w.sent) / w.seconds })
+	add("output_tokens_per_s", "of requests that arrived", PanelThroughput, serving.PerSecond, func(w *windowCell) float64 { return float64(w.output) / w.seconds })
+	for _, m := range []serving.MetricKey{serving.TTFT, serving.TPOT, serving.E2E, serving.Queue} {
+		if t.total().Summaries[m] == nil {
+			continue
+		}
+		for _, q := range []string{"p50", "p99"} {
+			add(string(m), q, latencyPanel(m), serving.Seconds, func(w *windowCell) float64 { return orNaN(w.dists.stat(m, q)) })
+		}
+	}
+	add("failed", "per window", PanelRequests, serving.RequestsUnit, func(w *windowCell) float64 { return float64(w.failed) })
+	if len(opt.Goodput) > 0 {
+		add("goodput_share", "", PanelRequests, serving.Share, func(w *windowCell) float64 {
+			if w.sent == 0 {
+				return math.NaN()
+			}
+			return float64(w.good) / float64(w.sent)
+		})
+	}
+	return k
+}
+
+// latencyPanel keeps gaps between tokens off the axis of whole requests, on
+// which they would be a flat line at zero.
+func latencyPanel(k serving.MetricKey) string {
+	if k == serving.TPOT || k == serving.ITL {
+		return PanelStreaming
+	}
+	return PanelLatency
+}
+
+// A windowCell is what one time window of a table holds.
+type windowCell struct {
+	dists              Dists
+	sent, failed, good int64
+	output             int64
+	seconds            float64
+}
+
+func orNaN(o serving.Opt[float64]) float64 {
+	if !o.OK {
+		return math.NaN()
+	}
+	return o.V
+}
