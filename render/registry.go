@@ -1,0 +1,104 @@
+package render
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+
+	"github.com/vreport/vreport/analyze"
+)
+
+// A view lays out one section. Its name is the section's, and that of the
+// template in templates/sections.
+type view struct {
+	name  string
+	how   string // how to read it, one sentence
+	build func(c *pageContext, value any) (any, error)
+}
+
+// views lists the view of every section, in the order of the report.
+var views = []view{
+	{"summary", "", viewSummary},
+	{"runs", "One row a run. Sent, completed and failed stand beside every latency, because latencies cover completed requests only.", viewRuns},
+	{"latency", "p99 is the time that 99 of 100 requests stay within. The second line is the 95 % interval of the figure above it.", viewLatency},
+	{"sweeps", "Up is more throughput for the server, right is more speed for each user; the diamond marks the knee, past which more load mostly adds waiting. Hollow points miss an objective.", viewSweeps},
+	{"slices", "Stronger colour is slower, or more of it. Compare rows: an average over all of them can hide the slice that hurts.", viewSlices},
+	{"servers", "A quantile from a histogram lies somewhere in one bucket: the second line is that bucket. “≥ 10.00 s” means beyond the last one.", viewServers},
+	{"timeline", "All panels share one time axis: look for what changes first. Drag the slider to zoom in.", viewTimeline},
+	{"quality", "Each finding is a reason to read a figure with care; none of them changes a figure.", viewQuality},
+	{"inputs", "What each file was recognized as, by content. A problem is a record that was left out, with its place.", viewInputs},
+}
+
+func viewOf(name string) (view, bool) {
+	for _, v := range views {
+		if v.name == name {
+			return v, true
+		}
+	}
+	return view{}, false
+}
+
+// A pageContext collects what the views of one page have in common.
+type pageContext struct {
+	rep    *analyze.Report
+	drawn  bool              // there is a chart library
+	charts map[string]*chart // by figure id
+	wanted int               // figures that would have a chart
+}
+
+// draw registers a chart and returns its figure.
+func (c *pageContext) draw(f Figure, ch *chart) *Figure {
+	c.wanted++
+	if f.Drawn = c.drawn; f.Drawn {
+		c.charts[f.ID] = ch
+	}
+	return &f
+}
+
+// sections lays out every result of the report.
+func (c *pageContext) sections() ([]sectionView, error) {
+	var out []sectionView
+	for _, r := range c.rep.Results {
+		s, err := c.section(r)
+		if err != nil {
+			return nil, fmt.Errorf("section %s: %w", r.Section.Name, err)
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+func (c *pageContext) section(r analyze.Result) (sectionView, error) {
+	s := sectionView{Name: r.Section.Name, Title: r.Section.Title, Nav: r.Section.Nav, Notes: r.Notes}
+	if r.Value == nil {
+		if s.Skipped = r.Skipped; s.Skipped == "" {
+			s.Skipped = "needs " + r.Section.Needs
+		}
+		return s, nil
+	}
+	v, ok := viewOf(r.Section.Name)
+	if !ok {
+		return s, fmt.Errorf("it has no view")
+	}
+	data, err := v.build(c, r.Value)
+	if err != nil {
+		return s, err
+	}
+	var b bytes.Buffer
+	if err := pageTemplates.ExecuteTemplate(&b, v.name+".gohtml", data); err != nil {
+		return s, err
+	}
+	s.Body = template.HTML(b.String())
+	s.Lead = v.how
+	s.Bare = v.name == "summary"
+	return s, nil
+}
+
+// valueAs asserts the type of a section's value.
+func valueAs[T any](value any) (*T, error) {
+	v, ok := value.(*T)
+	if !ok {
+		return nil, fmt.Errorf("its value is a %T, want %T", value, v)
+	}
+	return v, nil
+}
