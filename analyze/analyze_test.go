@@ -257,3 +257,29 @@ func TestSweepFrontierAndKnee(t *testing.T) {
 		t.Errorf("dominance (-want +got):\n%s", d)
 	}
 }
+
+// A window without a request has a rate of 0 and no latency.
+func TestQuietWindowsAreZeroNotMissing(t *testing.T) {
+	reqs := steady(20, 10, 20)
+	for i := range reqs[10:] {
+		reqs[10+i].at += 100
+	}
+	rep := analyzed(t, &serving.Dataset{Traces: []serving.Requests{newTable("t", serving.Client, reqs)}}, DefaultOptions())
+	tl := Value[Timelines](rep).Timelines[0]
+	zeros, missing := 0, 0
+	for _, s := range tl.Series {
+		for _, v := range s.Values {
+			switch {
+			case s.Metric == "requests_per_s" && math.IsNaN(v):
+				t.Fatalf("a rate is missing: %v", s.Values)
+			case s.Metric == "requests_per_s" && v == 0:
+				zeros++
+			case s.Metric == "ttft" && s.Stat == "p50" && math.IsNaN(v):
+				missing++
+			}
+		}
+	}
+	if zeros == 0 || zeros != missing {
+		t.Errorf("%d windows with a rate of 0 and %d without a TTFT, want as many of both", zeros, missing)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/vreport/vreport/analyze/cube"
 	"github.com/vreport/vreport/ingest/serving"
 )
 
@@ -71,7 +72,7 @@ func runTimeline(ctx context.Context, in *Input, rep *Report) (any, []string, er
 type track struct {
 	label    string
 	relative bool
-	from, to int64 // ns
+	from, to int64 // ns; to is behind the last stretch
 	step     int64 // ns
 	series   []trackSeries
 	events   []Event
@@ -138,7 +139,7 @@ func layOut(c []*track, annotations []Event) *Timeline {
 		step *= 2
 	}
 	from -= mod(from, step)
-	out := &Timeline{Title: c[0].label, From: from, Relative: c[0].relative, Step: float64(step) / 1e9, N: int((to-from)/step) + 1}
+	out := &Timeline{Title: c[0].label, From: from, Relative: c[0].relative, Step: float64(step) / 1e9, N: int((to - from + step - 1) / step)}
 	if len(c) > 1 {
 		out.Title = plural(len(c), "source", "sources") + " on one time axis"
 	}
@@ -209,15 +210,12 @@ func (t *table) track(opt Options) *track {
 	if t.run != nil {
 		label = t.run.Label
 	}
+	windows := t.windows()
 	k := &track{label: label, relative: c.Relative, step: c.Step, from: c.Start.V, to: c.Start.V}
 	add := func(metric, stat, panel string, unit serving.Unit, value func(w *windowCell) float64) {
 		s := trackSeries{TimelineSeries: TimelineSeries{Metric: metric, Stat: stat, Label: label, Unit: unit, Side: t.side(), Panel: panel}}
-		for i := range c.Groups[t.time].Cells {
-			cell := &c.Groups[t.time].Cells[i]
-			if cell.Window < 0 {
-				continue
-			}
-			at := c.Start.V + int64(cell.Window)*c.Step
+		for i, cell := range windows {
+			at := c.Start.V + int64(i)*c.Step
 			s.at, s.until = append(s.at, at), append(s.until, at+c.Step)
 			s.value = append(s.value, value(&windowCell{t.distsOf(cell), cell.Sent, cell.Sent - cell.Outcomes[serving.OK], cell.Good, cell.Output, float64(c.Step) / 1e9}))
 			k.to = max(k.to, at+c.Step)
@@ -244,6 +242,24 @@ func (t *table) track(opt Options) *track {
 		})
 	}
 	return k
+}
+
+// windows returns the cells of all time windows from the first to the last. One
+// without a request is known to have none: its rates are 0, not missing.
+func (t *table) windows() []*cube.Cell {
+	var out []*cube.Cell
+	cells := t.cube.Groups[t.time].Cells
+	for i := range cells {
+		w := cells[i].Window
+		if w < 0 {
+			continue
+		}
+		for len(out) <= w {
+			out = append(out, &cube.Cell{Window: len(out)})
+		}
+		out[w] = &cells[i]
+	}
+	return out
 }
 
 // latencyPanel keeps gaps between tokens off the axis of whole requests, on

@@ -22,6 +22,7 @@ func serverTrack(v serverView) *track {
 	if k.step <= 0 {
 		return nil
 	}
+	k.to += k.step // the last level holds a while
 	k.gauges(v, times)
 	k.rates(v, times)
 	k.quantiles(v, times)
@@ -105,6 +106,9 @@ func (k *track) rates(v serverView, times []int64) {
 		values := make([]float64, len(times)-1)
 		for i := range values {
 			values[i] = math.NaN()
+			if k.gap(times, i) {
+				continue
+			}
 			step := serverView{v.Server, v.from + i, v.from + i + 2}
 			inc, _ := stat.IncreaseAcross(total[step.from:step.to], step.restarted)
 			if !math.IsNaN(inc) && !math.IsNaN(total[v.from+i]) && !math.IsNaN(total[v.from+i+1]) {
@@ -121,6 +125,13 @@ func (k *track) rates(v serverView, times []int64) {
 		k.add(TimelineSeries{Metric: c.metric, Stat: st, Label: v.Label, Unit: c.unit, Side: serving.ServerSide, Panel: c.panel,
 			PromQL: v.rateQuery(c.name, st)}, times[:len(times)-1], times[1:], values)
 	}
+}
+
+// gap reports whether scrapes are missing between one and the next: what rose in
+// between rose somewhere in that time, before a restart or after it, and a mean
+// over it would be drawn as a level that nobody saw.
+func (k *track) gap(times []int64, i int) bool {
+	return float64(times[i+1]-times[i]) > gapFactor*float64(k.step)
 }
 
 // total adds a counter's splits: a scrape without any has none.
@@ -174,6 +185,9 @@ func (k *track) quantiles(v serverView, times []int64) {
 			values := make([]float64, len(times)-1)
 			for i := range values {
 				values[i] = math.NaN()
+				if k.gap(times, i) {
+					continue
+				}
 				if w, ok := (serverView{v.Server, v.from + i, v.from + i + 2}).increase(h); ok {
 					// In the first bucket all that is known is "below its bound":
 					// a line through its middle would be made up.
