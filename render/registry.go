@@ -21,7 +21,7 @@ var views = []view{
 	{"summary", "", viewSummary},
 	{"runs", "One row a run. Sent, completed and failed stand beside every latency, because latencies cover completed requests only.", viewRuns},
 	{"latency", "p99 is the time that 99 of 100 requests stay within. The second line is the 95 % interval of the figure above it.", viewLatency},
-	{"sweeps", "Up is more throughput for the server, right is more speed for each user; the diamond marks the knee, past which more load mostly adds waiting. Hollow points miss an objective.", viewSweeps},
+	{"sweeps", "Up is more throughput for the server, right is more speed for each user; the diamond marks the saturation knee, from which on each further user costs the others speed. Hollow points miss an objective.", viewSweeps},
 	{"slices", "Stronger colour is slower, or more of it. Compare rows: an average over all of them can hide the slice that hurts.", viewSlices},
 	{"servers", "A quantile from a histogram lies somewhere in one bucket: the second line is that bucket. “≥ 10.00 s” means beyond the last one.", viewServers},
 	{"timeline", "All panels share one time axis: look for what changes first. Drag the slider to zoom in.", viewTimeline},

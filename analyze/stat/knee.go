@@ -40,8 +40,8 @@ const (
 //
 //	N* = X_max · R(lowest n), R = n/x
 //
-// is where the asymptotes N/R and X_max of a closed system cross: beyond it more
-// load mostly adds waiting. With fewer than 4 levels, or the best throughput at
+// is where the asymptotes N/R and X_max of a closed system cross: the
+// curve bends around it. With fewer than 4 levels, or the best throughput at
 // the last level and more than 5 % above the one before, it is not reached.
 //
 // The confidence leaves one level out at a time: high where at least 80 % of the
