@@ -1,7 +1,6 @@
 package inferencex
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/vreport/vreport/ingest/serving"
@@ -34,26 +33,8 @@ func parseStat(key string) (metric, stat string, ok bool) {
 	if !cut || statMetrics[metric] == "" {
 		return "", "", false
 	}
-	stat, ok = statName(word)
+	stat, ok = serving.StatName(word)
 	return metric, stat, ok
-}
-
-// statName returns the program's name of mean, median, std, min, max or pNN.
-func statName(word string) (string, bool) {
-	switch word {
-	case "mean", "std", "min", "max":
-		return word, true
-	case "median":
-		return "p50", true
-	}
-	if len(word) < 2 || word[0] != 'p' {
-		return "", false
-	}
-	p, err := strconv.ParseFloat(word[1:], 64)
-	if err != nil || !(p > 0 && p < 100) {
-		return "", false
-	}
-	return serving.QuantileName(p / 100), true
 }
 
 // inverted returns what a statistic of interactivity is of the rates: made from
@@ -150,7 +131,7 @@ func split(name string) (path, stat string, ok bool) {
 	if i < 0 || nested[name[:i]].metric == "" {
 		return "", "", false
 	}
-	stat, ok = statName(name[i+1:])
+	stat, ok = serving.StatName(name[i+1:])
 	return name[:i], stat, ok
 }
 
@@ -191,7 +172,7 @@ func isSetting(name string) bool {
 		return false
 	}
 	if word, _, _ := strings.Cut(name, "_"); len(word) > 1 && word[0] == 'p' {
-		if _, ok := statName(word); ok { // of a distribution that is not known
+		if _, ok := serving.StatName(word); ok { // of a distribution that is not known
 			return false
 		}
 	}

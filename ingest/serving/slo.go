@@ -114,6 +114,25 @@ func QuantileOf(name string) (float64, bool) {
 	return math.Round(p*1e8) / 1e10, true
 }
 
+// StatName returns the program's name of a statistic as the harnesses write it:
+// mean, median, std, min, max or pNN, of which p0 and p100 are the ends.
+func StatName(word string) (string, bool) {
+	switch word {
+	case "mean", "std", "min", "max":
+		return word, true
+	}
+	p, ok := QuantileOf(word)
+	switch {
+	case !ok:
+		return "", false
+	case p == 0:
+		return "min", true
+	case p == 1:
+		return "max", true
+	}
+	return QuantileName(p), true
+}
+
 // ParseSeconds reads a duration with its unit (us, µs, ms, s, m, min, h) into
 // seconds. A bare number is refused: its unit would be a guess.
 func ParseSeconds(s string) (float64, error) {

@@ -70,6 +70,17 @@ func TestQuantileName(t *testing.T) {
 	}
 }
 
+func TestStatName(t *testing.T) {
+	for word, want := range map[string]string{
+		"mean": "mean", "std": "std", "median": "p50", "p50": "p50", "p99.9": "p99.9", "p99.90": "p99.9", "p0": "min", "p100": "max",
+		"": "", "p": "", "p101": "", "p-1": "", "pNaN": "", "99": "", "total": "",
+	} {
+		if got, ok := StatName(word); got != want || ok != (want != "") {
+			t.Errorf("StatName(%q) = %q, %v; want %q", word, got, ok, want)
+		}
+	}
+}
+
 func FuzzParseSLO(f *testing.F) {
 	for _, s := range []string{"ttft:p99<500ms", "workload=chat:ttft:p95<250ms", "e2e:mean<=1h", "::<"} {
 		f.Add(s)

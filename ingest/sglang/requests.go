@@ -14,7 +14,6 @@ const (
 	maxGaps      = 1 << 30 // of a record, so that offsets fit 32 bits
 	maxErrorText = 64 << 10
 	maxReasons   = 1000
-	maxSpan      = 3e9 // seconds between two requests of one run
 	// chunkShare is the share of requests and of tokens above which the gaps
 	// count as gaps between chunks.
 	chunkShare = 0.01
@@ -293,22 +292,9 @@ func (t *tableBuilder) arrivals() {
 		v := t.a.value(keyStarts, i)
 		return v, !math.IsNaN(v) && (v != 0 || t.ok.Get(i))
 	}
-	first := math.Inf(1)
-	for i := range t.rows {
-		if v, ok := started(i); ok {
-			first = min(first, v)
-		}
-	}
-	values, valid := make([]int64, t.rows), serving.NewBitmap(t.rows)
-	for i := range t.rows {
-		v, ok := started(i)
-		if ok && v-first > maxSpan {
-			t.problem(keyStarts, i, "%g s after the first request; taken as missing", v-first)
-		} else if ok {
-			values[i] = int64(math.Round((v - first) * 1e9))
-			valid.Set(i)
-		}
-	}
+	values, valid := column.FromFirst(t.rows, started, func(i int, late float64) {
+		t.problem(keyStarts, i, "%g s after the first request; taken as missing", late)
+	})
 	if valid.Count() > 0 {
 		t.table.Ints(serving.Column{Name: serving.ColArrival, Kind: serving.KindTime, Relative: true, From: keyStarts, Unit: "s", How: "dialect"}, values, t.all(valid))
 	}

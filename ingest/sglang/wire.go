@@ -1,7 +1,6 @@
 package sglang
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/vreport/vreport/ingest/serving"
@@ -82,26 +81,8 @@ func parseStat(key string) (m serving.MetricKey, stat string, ok bool) {
 	if m, ok = statMetrics[metric]; !ok {
 		return "", "", false
 	}
-	stat, ok = statName(word)
+	stat, ok = serving.StatName(word)
 	return m, stat, ok
-}
-
-// statName returns the program's name of mean, median, std, min, max or pNN.
-func statName(word string) (string, bool) {
-	switch word {
-	case "mean", "std", "min", "max":
-		return word, true
-	case "median":
-		return "p50", true
-	}
-	if len(word) < 2 || word[0] != 'p' {
-		return "", false
-	}
-	p, err := strconv.ParseFloat(word[1:], 64)
-	if err != nil || !(p > 0 && p < 100) {
-		return "", false
-	}
-	return serving.QuantileName(p / 100), true
 }
 
 // arrays of --output-details, a value a request in the order of dispatch, times

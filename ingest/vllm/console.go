@@ -231,7 +231,7 @@ func printedStat(label string) (serving.MetricKey, string, bool) {
 	if !ok || m == "" {
 		return "", "", false
 	}
-	stat, ok := statName(word)
+	stat, ok := serving.StatName(word)
 	return m, stat, ok
 }
 

@@ -191,9 +191,6 @@ func (c *converter) problem(k array, i int, format string, args ...any) {
 	})
 }
 
-// maxSpan bounds the time between two requests of one run, seconds: a century.
-const maxSpan = 3e9
-
 // arrivals adds arrival times. The client's clock has an arbitrary origin, so
 // they count from the first request; a failed request that never started has 0.
 func (c *converter) arrivals() {
@@ -204,22 +201,9 @@ func (c *converter) arrivals() {
 		v := c.value(startTimes, i)
 		return v, !math.IsNaN(v) && (v != 0 || c.ok.Get(i))
 	}
-	first := math.Inf(1)
-	for i := range c.rows {
-		if v, ok := started(i); ok {
-			first = min(first, v)
-		}
-	}
-	values, valid := make([]int64, c.rows), serving.NewBitmap(c.rows)
-	for i := range c.rows {
-		v, ok := started(i)
-		if ok && v-first > maxSpan {
-			c.problem(startTimes, i, "%g s after the first request; taken as missing", v-first)
-		} else if ok {
-			values[i] = int64(math.Round((v - first) * 1e9))
-			valid.Set(i)
-		}
-	}
+	values, valid := column.FromFirst(c.rows, started, func(i int, late float64) {
+		c.problem(startTimes, i, "%g s after the first request; taken as missing", late)
+	})
 	if valid.Count() > 0 {
 		c.table.Ints(serving.Column{Name: serving.ColArrival, Kind: serving.KindTime, Relative: true, From: "start_times", Unit: "s", How: "dialect"}, values, c.all(valid))
 	}

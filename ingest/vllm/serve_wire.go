@@ -1,7 +1,6 @@
 package vllm
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/vreport/vreport/ingest/serving"
@@ -93,26 +92,8 @@ func parseStat(key string) (m serving.MetricKey, stat string, ok bool) {
 	if m, ok = statMetrics[metric]; !ok {
 		return "", "", false
 	}
-	stat, ok = statName(word)
+	stat, ok = serving.StatName(word)
 	return m, stat, ok
-}
-
-// statName returns the program's name of mean, median, std or pNN.
-func statName(word string) (string, bool) {
-	switch word {
-	case "mean", "std", "min", "max":
-		return word, true
-	case "median":
-		return "p50", true
-	}
-	if len(word) < 2 || word[0] != 'p' {
-		return "", false
-	}
-	p, err := strconv.ParseFloat(word[1:], 64)
-	if err != nil {
-		return "", false
-	}
-	return percentileName(p)
 }
 
 // percentileName returns the program's name of a percentile 0…100.
