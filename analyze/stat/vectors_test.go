@@ -50,8 +50,12 @@ var vectorTests = map[string]func(t *testing.T, v *vector){
 	"knee.sweep.": testSweep, "knee.loo": testLOO, "knee.kneed.": testKneedle, "knee.nonuniform.": testKneedle,
 }
 
-func TestVectors(t *testing.T) {
-	b, err := os.ReadFile("testdata/vectors.json")
+func TestVectors(t *testing.T) { runVectors(t, "testdata/vectors.json", vectorTests) }
+
+// runVectors runs the cases of a file; each must have a test, and each test a
+// case.
+func runVectors(t *testing.T, path string, tests map[string]func(t *testing.T, v *vector)) {
+	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +66,7 @@ func TestVectors(t *testing.T) {
 	ran := map[string]bool{}
 	for _, v := range file.Vectors {
 		t.Run(v.ID, func(t *testing.T) {
-			for prefix, test := range vectorTests {
+			for prefix, test := range tests {
 				if strings.HasPrefix(v.ID, prefix) {
 					ran[prefix], v.used = true, true
 					test(t, v)
@@ -73,8 +77,8 @@ func TestVectors(t *testing.T) {
 			}
 		})
 	}
-	if len(ran) != len(vectorTests) {
-		t.Errorf("vectors of %d topics, want %d", len(ran), len(vectorTests))
+	if len(ran) != len(tests) {
+		t.Errorf("vectors of %d topics, want %d", len(ran), len(tests))
 	}
 }
 
