@@ -172,10 +172,29 @@ func (t *table) makeGroupings(opt Options) {
 // report: those asked for first.
 func (t *table) aloneDims(opt Options) []string {
 	var out []string
-	for _, d := range append(slices.Clone(opt.GroupBy), aloneDims...) {
+	for _, d := range slices.Concat(opt.GroupBy, aloneDims, t.labels()) {
 		if t.has(d) && !slices.Contains(out, d) {
 			out = append(out, d)
 		}
 	}
 	return out
+}
+
+// maxLabels is how many columns of labels are shown unasked.
+const maxLabels = 8
+
+// labels are the columns that name things of the user's own: the partitions of
+// its directories first, which somebody chose to tell requests apart by.
+func (t *table) labels() []string {
+	var parts, texts []string
+	for _, c := range t.src.Columns() {
+		switch {
+		case !c.Label:
+		case c.How == serving.HowPartition:
+			parts = append(parts, c.Name)
+		default:
+			texts = append(texts, c.Name)
+		}
+	}
+	return slices.Concat(parts, texts)[:min(len(parts)+len(texts), maxLabels)]
 }

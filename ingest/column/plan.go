@@ -379,7 +379,10 @@ func (p *Plan) addRaw() {
 		}
 		p.byName[r.Name] = len(p.Sources)
 		s := Source{Name: r.Name, Raw: i, Kind: kind, Unit: r.Unit}
-		if r.Kind == Instant {
+		switch {
+		case r.Dir:
+			s.How, p.Fields[i].How = serving.HowPartition, serving.HowPartition
+		case r.Kind == Instant:
 			s.How = HowType
 		}
 		p.Sources = append(p.Sources, s)
@@ -417,7 +420,7 @@ func (p *Plan) list() {
 			p.Columns = append(p.Columns, p.column(p.Sources[i]))
 		} else if u, ok := p.under[r.Name]; ok {
 			col := p.column(p.Sources[p.byName[u]])
-			col.Name = r.Name
+			col.Name, col.Label = r.Name, false // its slices go by the canonical name
 			p.Columns = append(p.Columns, col)
 		}
 	}
@@ -456,6 +459,9 @@ func (p *Plan) column(s Source) serving.Column {
 	col := serving.Column{Name: s.Name, Kind: s.Kind, Relative: s.Relative, From: p.Raws[s.Raw].Name, Unit: s.Unit.String(), How: s.How}
 	if s.Kind == serving.KindGaps {
 		col.Gaps = p.gaps
+	}
+	if label := p.Raws[s.Raw].Label; label != nil && s.Kind == serving.KindText && (s.Name == serving.ColTenant || !canonical(s.Name)) {
+		col.Label = label()
 	}
 	return col
 }

@@ -27,9 +27,13 @@ type Raw struct {
 	Kind    Kind
 	Unit    Unit   // of Instant and Span: what the type says
 	Local   bool   // an Instant without a zone
+	Dir     bool   // a partition: the names of directories give it, not the files
 	Sibling string // the unit that a companion column states, as written
 	// Range returns the least and the greatest of some values near the start
 	// of the file, for telling dates from offsets; ok is false where there are
 	// none. It may be nil.
 	Range func() (lo, hi float64, ok bool)
+	// Label reports whether the values name few things again and again, as
+	// those of a region or a tier do, and ids do not. It may be nil.
+	Label func() bool
 }

@@ -56,6 +56,9 @@ const (
 	KindGaps                       // Floats and Offsets: a list of durations (seconds) a row
 )
 
+// HowPartition is the How of a column that the names of directories give.
+const HowPartition = "partition"
+
 // A Column is one column a table offers.
 type Column struct {
 	Name     string     // canonical, or the raw name
@@ -63,8 +66,9 @@ type Column struct {
 	Relative bool       // a time counted from an arbitrary origin
 	From     string     // the file's own name(s), "" where it is made up
 	Unit     string     // the file's unit as resolved, "" where it has none
-	How      string     // what decided it: map, logical-type, sibling, suffix, dialect, derived
+	How      string     // what decided it: map, logical-type, sibling, suffix, dialect, derived, partition
 	Gaps     string     // of itl: token or chunk
+	Label    bool       // a text without a known meaning that names few things, or a partition: worth slices unasked
 }
 
 // Canonical column names. Metrics use their MetricKey as column name: ttft,

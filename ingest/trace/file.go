@@ -111,10 +111,22 @@ func (o *opened) checkColumn(l *leaf) error {
 	return nil
 }
 
+// A looker looks at some of the values of a column.
+type looker interface {
+	sample(f *opened, l *leaf) (lo, hi float64, ok bool)
+	isLabel(name string) bool
+}
+
+// A blind looker sees nothing: the names are enough.
+type blind struct{}
+
+func (blind) sample(*opened, *leaf) (lo, hi float64, ok bool) { return 0, 0, false }
+func (blind) isLabel(string) bool                             { return false }
+
 // raws describes the columns of all files of a table as one list, and where
 // each lies in each file. A column that is missing in a file is null there; one
 // that changes its type is an error.
-func raws(files []*opened, sample func(f *opened, l *leaf) (lo, hi float64, ok bool)) ([]column.Raw, error) {
+func raws(files []*opened, look looker) ([]column.Raw, error) {
 	var out []column.Raw
 	at := map[string]int{}
 	from := map[string]*leaf{}
@@ -136,7 +148,10 @@ func raws(files []*opened, sample func(f *opened, l *leaf) (lo, hi float64, ok b
 			}
 			at[l.name], from[l.name], owner[l.name] = len(out), l, f
 			out = append(out, column.Raw{Name: l.name, Kind: l.kind, Unit: l.unit, Local: l.local,
-				Range: func() (lo, hi float64, ok bool) { return sample(f, l) }})
+				Range: func() (lo, hi float64, ok bool) { return look.sample(f, l) }})
+			if name := l.name; mayLabel(l.kind) {
+				out[len(out)-1].Label = func() bool { return look.isLabel(name) }
+			}
 		}
 	}
 	for _, f := range files {
@@ -148,7 +163,7 @@ func raws(files []*opened, sample func(f *opened, l *leaf) (lo, hi float64, ok b
 				continue
 			}
 			at[t.Dim] = len(out)
-			out = append(out, column.Raw{Name: t.Dim, Kind: column.Text})
+			out = append(out, column.Raw{Name: t.Dim, Kind: column.Text, Dir: true, Label: func() bool { return partitionLabel(files, t.Dim) }})
 		}
 	}
 	return out, nil

@@ -34,6 +34,7 @@ type Table struct {
 	parts  []*part
 	budget budget
 	opt    Options
+	looked int // columns that were looked at for labels
 
 	mu   sync.Mutex
 	free map[string][]*scanner
@@ -89,7 +90,7 @@ func IsTrace(f File, maps ...column.Mapping) error {
 	if err != nil {
 		return err
 	}
-	rs, err := raws([]*opened{o}, func(*opened, *leaf) (float64, float64, bool) { return 0, 0, false })
+	rs, err := raws([]*opened{o}, blind{})
 	if err != nil {
 		return err
 	}
@@ -116,7 +117,7 @@ func notTrace(p *column.Plan, path string) error {
 
 // resolve makes the plan and checks the columns that it uses.
 func (t *Table) resolve() error {
-	rs, err := raws(t.files, t.sample)
+	rs, err := raws(t.files, t)
 	if err != nil {
 		return err
 	}

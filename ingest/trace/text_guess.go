@@ -23,6 +23,7 @@ type guess struct {
 	commas    bool // decimal commas are possible: fields end in something else
 	lo, hi    float64
 	firstText string
+	tally     tally
 }
 
 func newGuess(name string, commas bool) *guess {
@@ -51,8 +52,10 @@ func (g *guess) add(b []byte) {
 	switch string(b) {
 	case "true", "false", "True", "False", "TRUE", "FALSE":
 		g.bools++
+		g.tally.add(b)
 		return
 	}
+	g.tally.add(b)
 	if g.firstText == "" {
 		g.firstText = string(b[:min(len(b), maxText)])
 	}
@@ -127,7 +130,7 @@ func (g *guess) list(b []byte) {
 // raw describes the column. A minority of values that are something else is
 // damage, not the type.
 func (g *guess) raw() column.Raw {
-	r := column.Raw{Name: g.name}
+	r := column.Raw{Name: g.name, Label: g.tally.labels}
 	most := func(n int) bool { return 2*n > g.n }
 	switch {
 	case g.n == 0:
