@@ -211,7 +211,7 @@ type valueColumn struct {
 	ends   []uint32 // of lists: where each row's values end; else a value a row
 	q      []int64
 	wide   []bool      // nil where all fit
-	bucket [2][]uint16 // fine and of time windows; noBucket where there is no value to count
+	bucket [3][]uint16 // fine, of time windows, and of the cross to explore; noBucket where there is no value to count
 }
 
 // noBucket marks a row that has no value, or did not complete.
@@ -345,12 +345,12 @@ func (w *filler) addMetric(c *chunk, m int) {
 		return
 	}
 	v.fix(w.units[m])
-	var made [2]bool
+	var made [3]bool
 	for i, s := range w.stocks {
 		if !s.f.shown[m] {
 			continue
 		}
-		k := b2i(s.f.timed)
+		k := s.f.layer()
 		if !made[k] {
 			made[k] = true
 			v.index(k, &s.f.scale, c)

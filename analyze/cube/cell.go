@@ -36,6 +36,9 @@ func (t *table) count(ctx context.Context, c *Cube, plan *Plan, workers int) ([]
 			t.countCells(c.Groups[g].Cells, index[g], asked)
 		}
 	})
+	if plan.Explore != nil && err == nil {
+		c.Explored = t.explore(plan, win, counts, asked)
+	}
 	return index, err
 }
 
@@ -110,8 +113,12 @@ func (t *table) group(dims Grouping, maxGroups int, win *windows, counts [][]int
 	if maxGroups <= 0 {
 		maxGroups = defaultMaxGroups
 	}
+	return t.cells(dims, t.fold(dims, maxGroups, win, counts))
+}
+
+// cells builds the cells of the combinations of levels that occur.
+func (t *table) cells(dims Grouping, lv []levels) (Group, cellIndex) {
 	g := Group{Dims: dims}
-	lv := t.fold(dims, maxGroups, win, counts)
 	for i, l := range lv {
 		if l.folded > 0 {
 			if g.Folded == nil {

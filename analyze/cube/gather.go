@@ -207,7 +207,7 @@ func gatherLayout(src serving.Requests, plan *Plan, first *layout, metrics []int
 		lay.metrics[lay.metric(first.metrics[m].key)].shown = true
 	}
 	p := *plan
-	p.Limits = nil
+	p.Limits, p.Explore = nil, nil
 	if err := lay.addDims(src, &p); err != nil { // those of groupings come first in both
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package cube
 
 import (
 	"context"
+	"slices"
 
 	"github.com/vreport/vreport/ingest/serving"
 )
@@ -48,6 +49,7 @@ func (s *scanner) fillLarge(ctx context.Context, src serving.Requests, plan *Pla
 	if err := f.ranks(ctx); err != nil {
 		return nil, err
 	}
+	f.explored()
 	if err := f.gather(ctx, src); err != nil {
 		return nil, err
 	}
@@ -60,9 +62,12 @@ func (f *family) choose(lay *layout, plan *Plan, rows int64) {
 	if f.timed {
 		f.raw, f.scale = rawWindowLimit, newScale(windowBits(plan, rows))
 	}
+	if f.coarse {
+		f.raw, f.scale = rawWindowLimit, newScale(plan.Explore.Bits)
+	}
 	f.shown = map[int]bool{}
 	for m := range lay.metrics {
-		if lay.metrics[m].shown && (!f.timed || plan.Windowed.has(lay.metrics[m].key)) {
+		if lay.metrics[m].shown && (!f.coarse || slices.Contains(plan.Explore.Metrics, lay.metrics[m].key)) && (!f.timed || plan.Windowed.has(lay.metrics[m].key)) {
 			f.metric = append(f.metric, m)
 			f.shown[m] = true
 		}

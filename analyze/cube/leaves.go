@@ -20,6 +20,9 @@ type view struct {
 	timed  bool
 	family int
 	of     []int // the family's axis of each of its own
+
+	explore bool     // the cross of Plan.Explore, the last of the views
+	left    []string // dimensions it has no room for
 }
 
 // A family is a set of leaf cells: the combinations of some axes. Several
@@ -30,6 +33,7 @@ type family struct {
 	stride []uint64 // of the axes in a leaf's key; the first is the most significant
 	size   uint64   // of the key space
 	timed  bool
+	coarse bool // made for the cross of Plan.Explore alone
 	scale  scale
 	raw    int          // values that a leaf keeps as they are, before it becomes a histogram
 	metric []int        // those stored
@@ -87,6 +91,9 @@ func (lay *layout) families(views []view) []family {
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
 		x, y := &views[a], &views[b]
+		if x.explore != y.explore {
+			return cmp.Compare(b2i(x.explore), b2i(y.explore))
+		}
 		if x.timed != y.timed {
 			return cmp.Compare(b2i(x.timed), b2i(y.timed))
 		}
@@ -96,14 +103,14 @@ func (lay *layout) families(views []view) []family {
 	for _, i := range order {
 		v := &views[i]
 		v.family = slices.IndexFunc(out, func(f family) bool { return f.timed == v.timed && len(missing(f.axes, v.axes)) == 0 })
-		if v.family < 0 && !v.timed {
+		if v.family < 0 && !v.timed && !v.explore {
 			v.family = slices.IndexFunc(out, func(f family) bool {
 				return !f.timed && lay.leafProduct(append(slices.Clone(f.axes), missing(f.axes, v.axes)...)) <= leafCap
 			})
 		}
 		if v.family < 0 {
 			v.family = len(out)
-			out = append(out, family{timed: v.timed})
+			out = append(out, family{timed: v.timed, coarse: v.explore})
 		}
 		f := &out[v.family]
 		f.axes = append(f.axes, missing(f.axes, v.axes)...)
@@ -122,6 +129,18 @@ func (lay *layout) families(views []view) []family {
 
 func b2i(b bool) int {
 	if b {
+		return 1
+	}
+	return 0
+}
+
+// layer says which of a chunk's bucket columns a family's values go by: each
+// has a scale of its own.
+func (f *family) layer() int {
+	switch {
+	case f.coarse:
+		return 2
+	case f.timed:
 		return 1
 	}
 	return 0

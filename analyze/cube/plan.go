@@ -33,6 +33,8 @@ type Plan struct {
 	// NoExact saves the second scan of a source that is too large to be held:
 	// quantiles come from histograms, with their Summary.Error.
 	NoExact bool
+	// Explore, where set, asks for a cross with histograms: Cube.Explored.
+	Explore *Explore
 }
 
 // Windowed is what groupings with DimTime bring: no intervals with it.
@@ -102,6 +104,7 @@ type Cube struct {
 
 	Groups   []Group // aligned with Plan.Groupings
 	Examples []Example
+	Explored *Explored // nil unless Plan.Explore
 }
 
 // An Exclusion tells how many rows were left out, and why.

@@ -45,7 +45,7 @@ func (d *dimension) fixedCodes(maxGroups int) (n int, ok bool) {
 // surveyLayout returns the layout of the survey's scan: the columns of the
 // dimensions that have to be counted. all counts every dimension.
 func surveyLayout(src serving.Requests, plan *Plan, first *layout, all bool) (*layout, error) {
-	p := Plan{Buckets: plan.Buckets, WarmShare: plan.WarmShare, Window: plan.Window, Groupings: plan.Groupings, Limits: plan.Limits}
+	p := Plan{Buckets: plan.Buckets, WarmShare: plan.WarmShare, Window: plan.Window, Groupings: plan.Groupings, Explore: plan.Explore, Limits: plan.Limits}
 	lay := emptyLayout(src, &p)
 	lay.arrival = lay.wantKind(serving.ColArrival, serving.KindTime)
 	lay.phase = lay.wantKind(serving.ColPhase, serving.KindText)
@@ -249,6 +249,10 @@ func (s *scanner) views(ctx context.Context, src serving.Requests, plan *Plan) (
 				s.shrink(&views[g], g, found, win, keepOf(plan))
 			}
 		}
+		s.share(views)
+	}
+	if plan.Explore != nil {
+		views = append(views, s.exploreView(plan, found, win))
 		s.share(views)
 	}
 	return views, found, win, nil

@@ -156,7 +156,7 @@ func (r *ranker) metric(m int) [][]*Summary {
 	for g := range f.views {
 		s := f.stocks[f.views[g].family]
 		out[g] = make([]*Summary, len(f.members[g]))
-		if !s.f.shown[m] {
+		if !s.f.shown[m] || f.views[g].explore {
 			continue
 		}
 		for c, leaves := range f.members[g] {

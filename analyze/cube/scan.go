@@ -151,6 +151,9 @@ func (lay *layout) addDims(src serving.Requests, plan *Plan) error {
 	for _, g := range plan.Groupings {
 		names = append(names, g...)
 	}
+	if plan.Explore != nil {
+		names = append(names, plan.Explore.Dims...)
+	}
 	for _, l := range plan.Limits {
 		for _, t := range l.By {
 			names = append(names, t.Dim)

@@ -1,0 +1,74 @@
+package cube
+
+import "slices"
+
+// exploreView resolves the cross of a streamed source: the last of its views.
+func (s *scanner) exploreView(plan *Plan, found *survey, win *windows) view {
+	e := plan.Explore
+	v := view{explore: true}
+	v.dims, v.left = e.choose(func(name string) int {
+		d := s.lay.dim[name]
+		return s.lay.dims[d].breadth(found.counts[d], e.MaxNames, win)
+	})
+	for _, name := range v.dims {
+		d := s.lay.dim[name]
+		lv := s.lay.dims[d].levelsOf(found.counts[d], e.MaxNames, win)
+		v.axes = append(v.axes, axis{d, &lv})
+	}
+	return v
+}
+
+// explored takes the cross out of the cells. Its histograms come from those of
+// the leaves, which may be finer.
+func (f *finisher) explored() {
+	last := len(f.views) - 1
+	if last < 0 || !f.views[last].explore {
+		return
+	}
+	v, e := &f.views[last], f.plan.Explore
+	labels := make([][]string, len(v.axes))
+	for i, a := range v.axes {
+		labels[i] = a.lv.labels()
+	}
+	x := newExplored(e, f.cube.Groups[last], v.left, labels)
+	s := f.stocks[v.family]
+	for _, k := range e.Metrics {
+		m, ok := f.lay.index[k]
+		if !ok || !s.f.shown[m] {
+			continue
+		}
+		x.Metrics = append(x.Metrics, k)
+		for c, leaves := range f.members[last] {
+			x.Cells[c].Histograms = append(x.Cells[c].Histograms, s.histogram(m, leaves, e.Bits))
+		}
+	}
+	x.finish(e)
+	f.cube.Explored, f.cube.Groups = x, f.cube.Groups[:last]
+}
+
+// histogram sums the values of leaves, by coarse buckets.
+func (s *stock) histogram(m int, leaves []uint32, bits uint) Histogram {
+	counts := map[uint16]int64{}
+	for _, leaf := range leaves {
+		a := &s.accs[m][leaf]
+		for _, x := range a.raw {
+			counts[coarser(s.f.scale.index(x), s.f.scale.s, bits)]++
+		}
+		for i, pg := range a.pages {
+			if pg == nil {
+				continue
+			}
+			for k, n := range pg {
+				if n > 0 {
+					counts[coarser(uint16(i*pageSize+k), s.f.scale.s, bits)] += int64(n)
+				}
+			}
+		}
+	}
+	var out Histogram
+	for b, n := range counts {
+		out = append(out, Bin{b, n})
+	}
+	slices.SortFunc(out, func(a, b Bin) int { return int(a.Bucket) - int(b.Bucket) })
+	return out
+}
