@@ -9,6 +9,7 @@
 #   make calibrate      the simulator against a measured sweep, CORPUS=DIR
 #   make golden         rewrite the golden files of the tests
 #   make fuzz           every fuzz target, FUZZTIME each
+#   make mutants        4,000 damaged Parquet files
 #   make bench          benchmarks
 #   make corpus         tests over a directory of real files, CORPUS=DIR
 #   make release-check  compile for every platform
@@ -32,7 +33,7 @@ GOBUILD := $(GO) build -trimpath
 GOFILES = $(shell find . \( -name node_modules -o -name out -o -name bin -o -name '.?*' \) -prune -o -name '*.go' -print)
 
 .DELETE_ON_ERROR:
-.PHONY: report build test check browser samples calibrate golden fuzz bench corpus release-check clean
+.PHONY: report build test check browser samples calibrate golden fuzz mutants bench corpus release-check clean
 
 report: build
 	rm -rf out/samples
@@ -81,11 +82,16 @@ calibrate:
 golden: $(BUNDLE)
 	$(GO) test $$(grep -rlE --include='*_test.go' 'flag\.Bool\("update"' analyze cmd ingest render samples templates --exclude-dir=node_modules | xargs -n1 dirname | sort -u | sed 's|^|./|') -update
 
+# A minute is spent on making each interesting input small, unless it is said
+# otherwise: then nearly none is left for finding some.
 fuzz:
 	@set -e; grep -rnoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' analyze cmd ingest render samples | while IFS=: read -r file _ func; do \
 		name=$${func#func }; echo "$$(dirname $$file) $$name"; \
-		$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) ./$$(dirname $$file) </dev/null; \
+		$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x ./$$(dirname $$file) </dev/null; \
 	done
+
+mutants:
+	VREPORT_MUTANTS=4000 $(GO) test -count=1 -v -run '^TestMutants$$' ./ingest/trace
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./...

@@ -1,13 +1,11 @@
 package trace
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -213,9 +211,18 @@ func footer(t *testing.T, b []byte) (body []byte, meta *format.FileMetaData) {
 
 func join(t *testing.T, body []byte, meta *format.FileMetaData) []byte {
 	t.Helper()
+	out := rejoin(body, meta)
+	if out == nil {
+		t.Fatal("the metadata cannot be written")
+	}
+	return out
+}
+
+// rejoin puts a file together, nil where the metadata cannot be written.
+func rejoin(body []byte, meta *format.FileMetaData) []byte {
 	f, err := thrift.Marshal(new(thrift.CompactProtocol), meta)
 	if err != nil {
-		t.Fatal(err)
+		return nil
 	}
 	out := append(append([]byte{}, body...), f...)
 	out = binary.LittleEndian.AppendUint32(out, uint32(len(f)))
@@ -520,108 +527,6 @@ func TestConcurrent(t *testing.T) {
 	}
 	if err := parts[0].Scan(context.Background(), []string{"nothing"}, nil, nil); err == nil || !strings.Contains(err.Error(), "nothing") {
 		t.Errorf("unknown column: %v", err)
-	}
-}
-
-// seeds are small files of every codec, page version and encoding.
-func seeds(t testing.TB) [][]byte {
-	var out [][]byte
-	rows := rowsOf(120)
-	for _, opt := range [][]parquet.WriterOption{
-		{parquet.Compression(&parquet.Zstd), parquet.DataPageVersion(2)},
-		{parquet.Compression(&parquet.Snappy), parquet.DataPageVersion(1), parquet.PageBufferSize(500)},
-		{parquet.Compression(&parquet.Uncompressed), parquet.MaxRowsPerRowGroup(50)},
-		{parquet.Compression(&parquet.Lz4Raw)},
-		{parquet.Compression(&parquet.Gzip)},
-		{parquet.Compression(&parquet.Brotli)},
-	} {
-		out = append(out, write(t, rows, opt...))
-	}
-	type listed struct {
-		Out   int64     `parquet:"output_tokens,delta"`
-		ITL   []float64 `parquet:"itl_ms,list"`
-		Model string    `parquet:"model,delta"`
-		E2E   float32   `parquet:"e2e_s,split"`
-	}
-	return append(out, write(t, []listed{{3, []float64{1, 2}, "a", 1}, {1, nil, "ab", 2}}), []byte("PAR1PAR1"))
-}
-
-// TestMutants opens files with a few bytes changed, each in turn: in the pages,
-// in the metadata, in the sizes at the end.
-func TestMutants(t *testing.T) {
-	r := rand.New(rand.NewPCG(7, 7))
-	each := 60
-	if testing.Short() {
-		each = 10
-	}
-	for _, seed := range seeds(t) {
-		meta := len(seed) - 8 - int(binary.LittleEndian.Uint32(seed[len(seed)-8:]))
-		for k := range each {
-			b := bytes.Clone(seed)
-			for range 1 + k%4 {
-				at := r.IntN(len(b))
-				if k%3 == 0 && meta > 0 {
-					at = meta + r.IntN(len(b)-meta)
-				}
-				b[at] ^= byte(1 + r.IntN(255))
-			}
-			if k%10 == 9 {
-				b = append(b[:r.IntN(len(b))], b[max(0, len(b)-r.IntN(100)):]...)
-			}
-			tryOpen(t, b)
-		}
-	}
-}
-
-// FuzzOpen changes bytes of small files.
-func FuzzOpen(f *testing.F) {
-	for _, b := range seeds(f) {
-		f.Add(b, uint32(0), byte(0))
-	}
-	f.Fuzz(func(t *testing.T, b []byte, at uint32, x byte) {
-		if len(b) > 1<<20 {
-			return
-		}
-		if len(b) > 0 {
-			b = bytes.Clone(b)
-			b[int(at)%len(b)] ^= x
-		}
-		tryOpen(t, b)
-	})
-}
-
-// tryOpen opens and scans a file that may hold anything. It has to end, in
-// bounded memory, with rows or an error.
-func tryOpen(t *testing.T, b []byte) {
-	tb, err := Open(context.Background(), []File{fileIn("f.parquet", b)}, Options{MaxPage: 1 << 20, MaxMemory: 16 << 20})
-	if err != nil {
-		if !strings.Contains(err.Error(), "f.parquet") {
-			t.Errorf("an error that does not name the file: %v", err)
-		}
-		return
-	}
-	var want []string
-	for _, c := range tb.Columns() {
-		want = append(want, c.Name)
-	}
-	var rows int64
-	for _, p := range tb.Parts() {
-		var ps serving.Problems
-		err := p.Scan(context.Background(), want, &ps, func(b *serving.Batch) error {
-			if rows += int64(b.N); rows > 1<<20 {
-				return errStop
-			}
-			for i := range b.Cols {
-				checkVector(t, tb, want[i], &b.Cols[i], b.N)
-			}
-			return nil
-		})
-		if err != nil && !strings.Contains(err.Error(), "f.parquet") {
-			t.Errorf("an error that does not name the file: %v", err)
-		}
-	}
-	if used := tb.budget.used.Load(); used < 0 || used > tb.budget.limit {
-		t.Errorf("page buffers of %d bytes, limit %d", used, tb.budget.limit)
 	}
 }
 
