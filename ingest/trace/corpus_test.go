@@ -291,7 +291,8 @@ func TestCorpusDecoding(t *testing.T) {
 		}
 		pf, err := parquet.OpenFile(f.R, f.Size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 		if err != nil {
-			t.Fatal(err)
+			t.Logf("%s: parquet-go says %v", filepath.Base(p), err)
+			continue // see TestCorpusDuckDB
 		}
 		for i := range o.leaves {
 			l := &o.leaves[i]
@@ -334,6 +335,9 @@ func decodeAll(o *opened, l *leaf) (out []string, err error) {
 	dict := serving.NewDict()
 	for i := range o.meta.RowGroups {
 		g := &o.meta.RowGroups[i]
+		if g.NumRows == 0 {
+			continue
+		}
 		m := &budget{limit: 1 << 30}
 		c := cursor{}
 		c.pages.budget, c.pages.maxPage = m, defaultMaxPage

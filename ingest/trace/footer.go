@@ -2,6 +2,7 @@ package trace
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -54,15 +55,24 @@ func readFooter(r io.ReaderAt, size int64, path string) (meta *format.FileMetaDa
 	default:
 		return nil, refuse(path, "", fmt.Sprintf("damaged Parquet metadata: %d bytes behind its end", len(b)-n), "", rewrite)
 	}
-	meta = new(format.FileMetaData)
-	proto := new(thrift.CompactProtocol)
-	if err := thrift.NewDecoder(proto.NewReaderFromBytes(b[:n])).Decode(meta); err != nil {
+	meta, err = decodeFooter(b[:n])
+	var missing *thrift.MissingField
+	if errors.As(err, &missing) {
+		meta, err = decodeFooter(completePairs(b[:n]))
+	}
+	if err != nil {
 		return nil, refuse(path, "", "unreadable Parquet metadata ("+lastPart(err)+")", "", rewrite)
 	}
 	if meta.EncryptionAlgorithm.Value != nil {
 		return nil, refuse(path, "", "encrypted Parquet", "a file without encryption", decrypt)
 	}
 	return meta, checkRows(meta, path)
+}
+
+func decodeFooter(b []byte) (*format.FileMetaData, error) {
+	meta := new(format.FileMetaData)
+	proto := new(thrift.CompactProtocol)
+	return meta, thrift.NewDecoder(proto.NewReaderFromBytes(b)).Decode(meta)
 }
 
 func footerBytes(r io.ReaderAt, size int64, path string) ([]byte, error) {

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -292,6 +293,24 @@ func TestRefused(t *testing.T) {
 	}
 	if _, err := Open(context.Background(), []File{fileIn("t.parquet", good)}, Options{MaxMemory: 1000}); err == nil || !strings.Contains(err.Error(), "MiB of pages") {
 		t.Errorf("memory beyond the cap: %v", err)
+	}
+}
+
+// TestKeyWithoutValue reads metadata of the writer's own that have a key and no
+// value, which the format allows.
+func TestKeyWithoutValue(t *testing.T) {
+	b := write(t, rowsOf(20), parquet.KeyValueMetadata("lonely", ""), parquet.KeyValueMetadata("other", "value"))
+	pair := append([]byte{0x18, 6}, "lonely\x18\x00\x00"...)
+	at := bytes.LastIndex(b, pair)
+	if at < 0 {
+		t.Fatal("the pair is not in the file")
+	}
+	end := at + len(pair)
+	lone := append(append(bytes.Clone(b[:end-3]), 0), b[end:len(b)-8]...)
+	lone = binary.LittleEndian.AppendUint32(lone, binary.LittleEndian.Uint32(b[len(b)-8:])-2)
+	lone = append(lone, "PAR1"...)
+	if got := collect(t, open(t, Options{}, fileIn("t.parquet", lone)), "ttft"); got.rows != 20 {
+		t.Errorf("%d rows", got.rows)
 	}
 }
 

@@ -21,6 +21,7 @@ type thriftWalk struct {
 	b       []byte
 	at      int
 	structs int
+	lone    []int // ends of structs of nothing but a binary field 1, before the stop
 }
 
 // structLen returns the length of the struct at the start of b.
@@ -31,6 +32,27 @@ func structLen(b []byte) (int, error) {
 	}
 	return w.at, nil
 }
+
+// completePairs gives an empty value to each key that stands without one. The
+// format allows such pairs (of key and value: metadata of the user's own), the
+// decoder does not. Other structs that look like one do not mind.
+func completePairs(b []byte) []byte {
+	w := &thriftWalk{b: b}
+	if w.structure(0) != nil {
+		return b
+	}
+	out := make([]byte, 0, len(b)+2*len(w.lone))
+	from := 0
+	for _, at := range w.lone {
+		out = append(append(out, b[from:at]...), firstBinary, 0)
+		from = at
+	}
+	return append(out, b[from:]...)
+}
+
+// firstBinary is the header of a binary field whose number is one more than the
+// last: 1 where a struct starts.
+const firstBinary = 1<<4 | tBinary
 
 const (
 	tTrue = 1 + iota
@@ -52,13 +74,20 @@ func (w *thriftWalk) structure(depth int) error {
 	if depth > maxDepth {
 		return errThrift
 	}
-	for {
+	var first byte
+	for n := 0; ; n++ {
 		h, err := w.byte()
 		if err != nil {
 			return err
 		}
-		if h == 0 {
+		switch {
+		case h == 0:
+			if n == 1 && first == firstBinary {
+				w.lone = append(w.lone, w.at-1)
+			}
 			return nil
+		case n == 0:
+			first = h
 		}
 		if h>>4 == 0 {
 			if _, err := w.varint(); err != nil {
