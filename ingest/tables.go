@@ -7,7 +7,9 @@ import (
 	"maps"
 	"math"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/vreport/vreport/ingest/prom"
@@ -17,18 +19,19 @@ import (
 
 // openTraces joins Parquet files into tables and opens them. Files are parts of
 // one table where they are of one label, one Hive-partitioned tree, or of one
-// directory and one schema with names that differ in numbers only (part-0001,
-// part-0002): before.parquet and after.parquet are two tables.
+// directory with names that differ in numbers only (part-0001, part-0002) and
+// schemas that fit each other: before.parquet and after.parquet are two tables.
 func openTraces(ctx context.Context, ds *serving.Dataset, files []found, all []loaded, opt Options) error {
 	groups := map[string][]int{}
 	var order []string
+	known := schemas{}
 	for i := range all {
 		if all[i].parquet == nil {
 			continue
 		}
 		k, ok := tableKey(files[i]), true
 		if strings.HasSuffix(k, numbered) {
-			k, ok = sameSchema(k, ds.Inputs[i], all[i].parquet)
+			k, ok = known.place(k, ds.Inputs[i], all[i].parquet)
 		}
 		if !ok {
 			continue
@@ -77,17 +80,27 @@ func openTrace(ctx context.Context, ds *serving.Dataset, name string, parts []tr
 	return nil
 }
 
-// sameSchema adds a file's schema to its key: names that look alike are not
-// enough to make tables one. A file that cannot be opened, or is no trace, is a
-// problem of its own.
-func sameSchema(key string, in *serving.Input, f *trace.File) (string, bool) {
-	schema, err := trace.Schema(*f)
+// schemas are those of the tables under one key: names that look alike are not
+// enough to make tables one.
+type schemas map[string][]trace.Schema
+
+// place adds to a file's key which table it is a part of: the first that its
+// schema fits. A file that cannot be opened is a problem of its own.
+func (s schemas) place(key string, in *serving.Input, f *trace.File) (string, bool) {
+	schema, err := trace.SchemaOf(*f)
 	if err != nil {
 		in.Problems.Add(problemOf(f.Path, err))
 		addNote(in, "could not be read")
 		return "", false
 	}
-	return key + schema, true
+	for i, t := range s[key] {
+		if t.Fits(schema) {
+			t.Add(schema)
+			return key + strconv.Itoa(i), true
+		}
+	}
+	s[key] = append(s[key], schema)
+	return key + strconv.Itoa(len(s[key])-1), true
 }
 
 // culprit finds the file an error is about: the first where it does not say.
@@ -137,8 +150,12 @@ func isHive(seg string) bool {
 	return ok && k != ""
 }
 
-// withoutNumbers replaces each run of digits by a #.
+// uuids are in the names that Spark, DuckDB and Ray give their parts.
+var uuids = regexp.MustCompile(`[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}`)
+
+// withoutNumbers replaces each UUID and each run of digits by a #.
 func withoutNumbers(s string) string {
+	s = uuids.ReplaceAllString(s, "#")
 	var b strings.Builder
 	for i := 0; i < len(s); {
 		if n := digits(s[i:]); n > 0 {

@@ -238,7 +238,7 @@ func tryOpen(t *testing.T, what string, b []byte, opt Options) (c cost) {
 			t.Errorf("%s: an error that does not name the file: %v", what, err)
 		}
 	}
-	_, err := Schema(fileIn("f.parquet", b))
+	_, err := SchemaOf(fileIn("f.parquet", b))
 	named(err)
 	named(IsTrace(fileIn("f.parquet", b)))
 	ctx, cancel := context.WithTimeout(context.Background(), mutantTime)

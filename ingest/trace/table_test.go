@@ -278,6 +278,17 @@ func TestRefused(t *testing.T) {
 				m.RowGroups[0].Columns[i].MetaData.DataPageOffset = 1 << 40
 			}
 		}), "outside of the file"},
+		{"encrypted column", change(func(m *format.FileMetaData) {
+			m.RowGroups[0].Columns[11].CryptoMetadata.Value = &format.EncryptionWithColumnKey{PathInSchema: []string{"ttft_ms"}}
+		}), "ttft_ms: an encrypted column, want a file without encryption; decrypt it first"},
+		{"another file", change(func(m *format.FileMetaData) { m.RowGroups[0].Columns[11].FilePath = "x.parquet" }), "ttft_ms: a column in another file (x.parquet)"},
+		{"checksum", func() []byte {
+			b := write(t, rowsOf(300), parquet.Compression(&parquet.Uncompressed))
+			_, meta := footer(t, b)
+			m := meta.RowGroups[0].Columns[11].MetaData
+			b[m.DataPageOffset+m.TotalCompressedSize-1] ^= 1
+			return b
+		}(), "ttft_ms: checksum"},
 		{"no trace", write(t, []other{{1, "x"}}), "no request trace: its columns are metric_name, b, want a latency column"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
