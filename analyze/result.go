@@ -203,6 +203,7 @@ type DatasetStats struct {
 	Examples []Example
 	Problems []serving.Problem // found while scanning
 	Warnings []string
+	Explore  *Explorer // nil where there is nothing to choose from
 }
 
 // A Dimension is one dimension's slices, that dimension alone.

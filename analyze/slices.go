@@ -30,6 +30,9 @@ func runSlices(_ context.Context, in *Input, _ *Report) (any, []string, error) {
 	if len(out.Datasets) == 0 {
 		return nil, nil, nil
 	}
+	if err := fitExplorers(out.Datasets); err != nil {
+		return nil, nil, err
+	}
 	return &out, append(notes,
 		"Shares are of the requests sent. A slice's latencies cover its completed requests.",
 		fmt.Sprintf("Cache state is by cached / prompt tokens: cold at 0, warm from %.0f %%, partial between, unknown where the trace does not say.", in.Opt.WarmShare*100),
@@ -52,7 +55,7 @@ func (d *DatasetStats) sliced() bool {
 
 func (t *table) datasetStats(opt Options) *DatasetStats {
 	d := &DatasetStats{Dataset: t.src.Name(), Run: t.run, Side: t.side(), Columns: t.src.Columns(), Rows: t.cube.Rows,
-		GroupBy: t.groups, Span: t.span(), Problems: t.bad.List(), Examples: t.examples()}
+		GroupBy: t.groups, Span: t.span(), Problems: t.bad.List(), Examples: t.examples(), Explore: t.explorer(opt)}
 	if t.run != nil {
 		d.Dataset = t.run.Label
 	}

@@ -106,6 +106,7 @@ func (t *table) makePlan(opt Options) {
 	slices.Sort(t.plan.Quantiles)
 	t.plan.Windowed = &cube.Windowed{Metrics: windowMetrics, Quantiles: []float64{0.5, 0.95, 0.99}}
 	t.makeGroupings(opt)
+	t.planExplore(opt)
 }
 
 // slos returns the objectives in the order of the plan's limits. An objective
