@@ -115,7 +115,7 @@ func eval[T any](t *testing.T, v *visit, js string, opts ...chromedp.EvaluateOpt
 // draw waits for the library and draws all charts, those below the fold too.
 func (v *visit) draw(t *testing.T) int {
 	t.Helper()
-	if _, err := chromedp.Run(v.ctx, chromedp.Poll[bool](`document.documentElement.dataset.charts === "ready"`, chromedp.WithPollingTimeout(20*time.Second))); err != nil {
+	if _, err := chromedp.Run(v.ctx, chromedp.Poll[bool](`document.documentElement.dataset.charts === "ready" && [...document.querySelectorAll("[data-explore]")].every((e) => e.dataset.state)`, chromedp.WithPollingTimeout(20*time.Second))); err != nil {
 		t.Fatalf("the chart library did not start: %v; console: %v", err, v.console)
 	}
 	return eval[int](t, v, `window.vreport.mountAll()`)

@@ -243,6 +243,7 @@ func fixtureSlices(runs *analyze.Runs) *analyze.Slices {
 		Examples: []analyze.Example{{Rank: serving.E2E, ID: hostileText, At: serving.Some(fixtureStart), Source: "trace.parquet", Row: 77, Values: map[serving.MetricKey]float64{serving.E2E: 12.5, serving.TTFT: math.NaN()}, By: []serving.Term{term("workload", "rag")}}},
 		Problems: []serving.Problem{{At: serving.Pos{Path: "trace.parquet", Row: 10482, Field: "output_tokens"}, Message: "null, want a count", Count: 3}},
 		Warnings: []string{"the trace has no failed request"},
+		Explore:  fixtureExplorer([]string{"workload", hostileDim, "model"}, []string{"rag", hostileText, cube.Other}, []string{hostileBinary, hostileLabel, cube.Unknown}, []string{hostileModel, "llama"}),
 	}
 	own := &analyze.DatasetStats{Dataset: "c64", Run: runs.Runs[2].Run, Side: serving.Client, Rows: 500, All: fixtureSlice(nil, 1, 0.11)}
 	return &analyze.Slices{Datasets: []*analyze.DatasetStats{own, trace}}

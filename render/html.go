@@ -47,6 +47,7 @@ type page struct {
 	Library                       template.JS // a stock chart library, as it is
 	Packed                        template.JS // the chart library as a JSON string of gzip in base64
 	Charts, Data                  template.JS // JSON
+	Explore                       template.JS // JSON, where there is something to explore
 	Sections                      []sectionView
 	ChartNote                     string
 	Notices                       string
@@ -125,12 +126,17 @@ func newPage(rep *analyze.Report, opt Options) (*page, error) {
 	}
 	p := &page{Lang: "en", Title: rep.Title, Version: opt.Version, Command: opt.Command,
 		CSS: template.CSS(templates.CSS()), App: template.JS(templates.Script())}
-	c := &pageContext{rep: rep, drawn: lib.present(), charts: map[string]*chart{}}
+	c := &pageContext{rep: rep, drawn: lib.present(), charts: map[string]*chart{}, explorers: map[string]*exploreSpec{}}
 	if p.Sections, err = c.sections(); err != nil {
 		return nil, err
 	}
 	if p.Charts, err = island(c.charts); err != nil {
 		return nil, fmt.Errorf("chart options: %w", err)
+	}
+	if len(c.explorers) > 0 {
+		if p.Explore, err = island(c.explorers); err != nil {
+			return nil, fmt.Errorf("histograms: %w", err)
+		}
 	}
 	if p.Data, err = dataIsland(rep, opt); err != nil {
 		return nil, err

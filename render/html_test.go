@@ -154,7 +154,7 @@ func checkIDs(t *testing.T, doc *html.Node) {
 }
 
 func checkMarkup(t *testing.T, doc *html.Node) {
-	allowed := strings.Fields("html head meta title style body a header div svg path circle span nav ul li button main noscript p section h1 h2 h3 h4 table caption thead tbody tr th td small b i code pre details summary dl dt dd figure figcaption footer script")
+	allowed := strings.Fields("html head meta title style body a header div svg path circle span nav ul li button main noscript p section h1 h2 h3 h4 table caption thead tbody tr th td small b i code pre details summary dl dt dd figure figcaption footer script fieldset legend label input select option")
 	elements(doc, func(n *html.Node) {
 		if !slices.Contains(allowed, n.Data) {
 			t.Errorf("<%s> is none of the page's elements", n.Data)
@@ -297,7 +297,7 @@ func TestHostileLabelsStayText(t *testing.T) {
 // TestChartOptionsCarryNoData holds the rule that keeps labels inert in the
 // chart library: names of series and formatters are ours.
 func TestChartOptionsCarryNoData(t *testing.T) {
-	c := &pageContext{rep: richReport(), drawn: true, charts: map[string]*chart{}}
+	c := &pageContext{rep: richReport(), drawn: true, charts: map[string]*chart{}, explorers: map[string]*exploreSpec{}}
 	_, err := c.sections()
 	must(t, err)
 	if len(c.charts) < 4 {

@@ -201,6 +201,7 @@ func (f *pageFixture) dataset() *analyze.DatasetStats {
 		d.Examples = append(d.Examples, analyze.Example{Rank: serving.TTFT, ID: fmt.Sprintf("req-%04d", 17*i+3), Source: "trace.parquet", Row: int64(1000 + i),
 			Values: map[serving.MetricKey]float64{serving.TTFT: 4.2 - .3*float64(i), serving.E2E: 9.1, serving.PromptTokens: 30211}, By: []serving.Term{{Dim: "workload", Value: "rag"}}})
 	}
+	d.Explore = fixtureExplorer([]string{"workload", "prompt_tokens", "cache", "replica"}, workloads, buckets, []string{"cold", "warm"}, []string{"pod-a", "pod-b", "pod-c"})
 	return d
 }
 

@@ -44,6 +44,8 @@ type pageContext struct {
 	drawn  bool              // there is a chart library
 	charts map[string]*chart // by figure id
 	wanted int               // figures that would have a chart
+
+	explorers map[string]*exploreSpec // by id
 }
 
 // draw registers a chart and returns its figure.

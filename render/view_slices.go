@@ -25,6 +25,7 @@ type datasetView struct {
 	Heat           *Figure
 	Cross          *Table // the cross where no heat map carries it
 	Alone          *aloneView
+	Explore        *exploreView
 	Examples       *Table
 	Columns        *Table
 	Problems       *Table
@@ -87,7 +88,9 @@ func (c *pageContext) dataset(id string, d *analyze.DatasetStats) (datasetView, 
 		v.Heat = c.draw(f, ch)
 	}
 	v.Alone = newAlone(id, d.Alone)
-	return v, nil
+	var err error
+	v.Explore, err = c.explore(id, d.Explore)
+	return v, err
 }
 
 func datasetNote(d *analyze.DatasetStats) string {

@@ -25,7 +25,7 @@ func TestSectionGolden(t *testing.T) {
 	}
 	for _, r := range rep.Results {
 		t.Run(r.Section.Name, func(t *testing.T) {
-			c := &pageContext{rep: rep, drawn: true, charts: map[string]*chart{}}
+			c := &pageContext{rep: rep, drawn: true, charts: map[string]*chart{}, explorers: map[string]*exploreSpec{}}
 			v, ok := viewOf(r.Section.Name)
 			if !ok {
 				t.Fatal("no view")
@@ -203,7 +203,7 @@ func TestDegenerateCharts(t *testing.T) {
 	}
 	for name, v := range map[string]float64{"zero": 0, "one value": .25, "tiny": 1e-9, "huge": 1e9} {
 		g := []analyze.LatencyGroup{{Label: "a", Side: serving.Client, Dists: analyze.Dists{flat(v)}}, {Label: "b", Side: serving.Client, Dists: analyze.Dists{flat(v * 2)}}}
-		c := &pageContext{rep: &analyze.Report{}, drawn: true, charts: map[string]*chart{}}
+		c := &pageContext{rep: &analyze.Report{}, drawn: true, charts: map[string]*chart{}, explorers: map[string]*exploreSpec{}}
 		if _, err := viewLatency(c, &analyze.Latency{Groups: g}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -214,7 +214,7 @@ func TestDegenerateCharts(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	c := &pageContext{rep: &analyze.Report{}, drawn: true, charts: map[string]*chart{}}
+	c := &pageContext{rep: &analyze.Report{}, drawn: true, charts: map[string]*chart{}, explorers: map[string]*exploreSpec{}}
 	nan := []float64{math.NaN(), math.NaN()}
 	for name, tl := range map[string]*analyze.Timeline{
 		"empty": {}, "no values": {N: 2, Step: 1, Series: []analyze.TimelineSeries{{Metric: "ttft", Unit: serving.Seconds}}},

@@ -26,6 +26,9 @@ var css string
 //go:embed static/report.js
 var script string
 
+//go:embed static/explore.js
+var explore string
+
 //go:embed static/notices.txt
 var notices string
 
@@ -35,8 +38,8 @@ var dist embed.FS
 // CSS returns the style sheet.
 func CSS() string { return css }
 
-// Script returns the page's own script.
-func Script() string { return script }
+// Script returns the page's own script: one, in two files.
+func Script() string { return script + explore }
 
 // Notices returns the licences of the chart library's parts, which stand in
 // every page that has the library inside.

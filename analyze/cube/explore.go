@@ -20,7 +20,7 @@ type Explore struct {
 
 // spareCells is how many times MaxCells the combinations of values may be before
 // the scan has told which of them occur.
-const spareCells = 3
+const spareCells = 12
 
 // choose takes dimensions as long as the combinations of their values are few.
 // levels says how many values a dimension can have.

@@ -214,6 +214,7 @@
   window.vreport = {
     mountAll: () => { every('details').forEach((d) => { d.open = true; }); charts().forEach(mount); return live.size; },
     instances: () => Array.from(live.values()),
+    kit: { specs: specs, redraw: redraw, formatters: formatters, every: every }, // for explore.js
   };
 
   function withoutCharts(why) {
