@@ -48,6 +48,7 @@ var vectorTests = map[string]func(t *testing.T, v *vector){
 	"hd.": testHD, "slo.wilson": testWilson, "acf.neff": testNeff, "acf.lag": testACF,
 	"pareto.2d": testFront, "pareto.3d": testFront, "pareto.hv": testHypervolume, "pareto.dominated_R": testDominated, "pareto.eps": testEps,
 	"knee.sweep.": testSweep, "knee.loo": testLOO, "knee.kneed.": testKneedle, "knee.nonuniform.": testKneedle,
+	"little.trace": testLittle, "little.summary": testLittleSummary, "warmup.": testMSER, "backlog.": testBacklog,
 }
 
 func TestVectors(t *testing.T) { runVectors(t, "testdata/vectors.json", vectorTests) }
