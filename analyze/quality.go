@@ -9,18 +9,44 @@ import (
 	"github.com/vreport/vreport/ingest/serving"
 )
 
-// minPerSlot is how many requests a run wants for each slot of its
-// concurrency: with fewer, ramp and drain dominate what it measured.
-const minPerSlot = 5
+// runChecks are the doubts about one benchmark run. The order matters: what
+// explains a doubt comes before it.
+var runChecks = []func(*runCheck) []Finding{
+	units, slots, generator, backlogs, steadiness, inFlightAgainstCap, timesAddUp, drain, offered, failures, chunks, fileMismatch,
+}
 
-// failedShare above which failures are a finding of their own.
-const failedShare = 0.01
+// sweepChecks are the doubts about the levels of a sweep against each other.
+var sweepChecks = []func(*Sweep) []Finding{warmCache, fasterWithFailures}
 
-func runQuality(_ context.Context, in *Input, rep *Report) (any, []string, error) {
+// A runCheck is a run under examination, with what was found so far.
+type runCheck struct {
+	*RunStats
+	trail *trail // nil where its requests are not known one by one
+
+	few        bool // too few requests for the concurrency
+	generator  bool // the client was the limit
+	backlogged bool
+	under      bool // fewer in flight than the cap, over the whole run
+	draining   bool
+	atOnce     bool // no limit on the load at all
+}
+
+func runQuality(ctx context.Context, in *Input, rep *Report) (any, []string, error) {
 	var q QualityFindings
 	if runs := Value[Runs](rep); runs != nil {
 		for _, r := range runs.Runs {
-			q.Findings = append(q.Findings, runFindings(r, in.tableOf(r.Run))...)
+			fs, err := runFindings(ctx, in, r)
+			if err != nil {
+				return nil, nil, err
+			}
+			q.Findings = append(q.Findings, fs...)
+		}
+	}
+	if sw := Value[Sweeps](rep); sw != nil {
+		for _, s := range sw.Sweeps {
+			for _, check := range sweepChecks {
+				q.Findings = append(q.Findings, check(s)...)
+			}
 		}
 	}
 	q.Findings = append(q.Findings, smallSamples(rep)...)
@@ -68,42 +94,33 @@ func smallSamples(rep *Report) []Finding {
 		Message: fmt.Sprintf("%s of %d completed fewer than the %d requests that a p99 with both ends of its interval takes (the smallest: %d); read their p99 as a lower bound", plural(small, "run", "runs"), len(runs.Runs), need, least)}}
 }
 
-// runFindings are doubts about one benchmark run.
-func runFindings(r *RunStats, t *table) []Finding {
-	var out []Finding
-	add := func(id string, value, threshold float64, format string, a ...any) {
-		out = append(out, Finding{ID: id, Subject: r.Run.ID, Value: serving.Some(value), Threshold: serving.Some(threshold),
-			Message: r.Run.Label + ": " + fmt.Sprintf(format, a...)})
-	}
-	sent, limit := r.Counts.Sent, r.Run.Load.MaxConcurrency
-	if sent.OK && limit.OK && limit.V > sent.V {
-		add("concurrency_above_requests", float64(limit.V), float64(sent.V),
-			"a concurrency of %d with only %d requests cannot be reached; send at least %d", limit.V, sent.V, minPerSlot*limit.V)
-	} else if sent.OK && limit.OK && sent.V < minPerSlot*limit.V {
-		add("few_requests", float64(sent.V), float64(minPerSlot*limit.V),
-			"%d requests at concurrency %d: ramp-up and drain weigh heavily; want at least %d", sent.V, limit.V, minPerSlot*limit.V)
-	}
-	if sent.Or(0) > 0 && r.Counts.Failed.OK {
-		if share := float64(r.Counts.Failed.V) / float64(sent.V); share > failedShare {
-			add("failures_look_fast", share, failedShare,
-				"%d of %d requests did not complete; the latencies are of the others only, and a server that fails fast looks fast", r.Counts.Failed.V, sent.V)
+// runFindings are the doubts about one benchmark run.
+func runFindings(ctx context.Context, in *Input, r *RunStats) ([]Finding, error) {
+	c := &runCheck{RunStats: r, atOnce: sentAtOnce(r.Run.Load)}
+	if t := in.tableOf(r.Run); t != nil {
+		tr, err := t.trail(ctx, in.Opt.Window)
+		if err != nil {
+			return nil, err
+		}
+		if tr != nil && len(tr.rows) > 0 {
+			c.trail = tr
 		}
 	}
-	if len(r.Mismatch) > 0 {
-		add("file_mismatch", float64(len(r.Mismatch)), 0,
-			"%s of the file not what its own requests give, first %s: file %.6g, requests %.6g",
-			pluralVerb(len(r.Mismatch), "aggregate"), r.Mismatch[0].Field, r.Mismatch[0].File, r.Mismatch[0].Ours)
+	out := impossible(r.Run.ID, r.Run.Label, r.Dists)
+	for _, check := range runChecks {
+		out = append(out, check(c)...)
 	}
-	if itl := r.Dists.Of(serving.ITL); itl != nil && itl.Gaps == "chunk" {
-		tpot := r.Dists.stat(serving.TPOT, "mean")
-		f := "gaps are between chunks that hold several tokens (or none), not between tokens: ITL is not comparable with TPOT"
-		if tpot.OK && itl.Mean.OK && tpot.V > 0 {
-			add("chunks", itl.Mean.V/tpot.V, 1, "%s; mean gap / mean TPOT is %.2f", f, itl.Mean.V/tpot.V)
-		} else {
-			add("chunks", 0, 0, "%s", f)
-		}
+	return out, nil
+}
+
+// fileMismatch tells of aggregates that the file's own requests do not give.
+func fileMismatch(c *runCheck) []Finding {
+	if len(c.Mismatch) == 0 {
+		return nil
 	}
-	return out
+	m := c.Mismatch[0]
+	return []Finding{c.finding("file_mismatch", float64(len(c.Mismatch)), 0, nil,
+		"%s of the file not what its own requests give, first %s: file %.6g, requests %.6g", pluralVerb(len(c.Mismatch), "aggregate"), m.Field, m.File, m.Ours)}
 }
 
 func pluralVerb(n int, one string) string {
@@ -120,6 +137,12 @@ func (t *table) findings() []Finding {
 	subject := t.src.Name()
 	if t.run != nil {
 		subject = t.run.ID
+	}
+	if f, ok := t.windowBacklog(); ok {
+		out = append(out, f)
+	}
+	if t.run == nil {
+		out = append(out, impossible(subject, subject, t.distsOf(t.total()))...)
 	}
 	for _, e := range t.cube.Excluded {
 		if e.Rows > 0 {

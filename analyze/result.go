@@ -364,18 +364,6 @@ type Event struct {
 	Source string
 }
 
-// Quality is the value of section "quality".
-type QualityFindings struct{ Findings []Finding }
-
-// A Finding is a doubt about the data, with its evidence.
-type Finding struct {
-	ID        string // few_requests, chunks, …
-	Subject   string // run id or dataset
-	Value     serving.Opt[float64]
-	Threshold serving.Opt[float64]
-	Message   string
-}
-
 // Summary is the value of section "summary": what a reader sees first.
 type Summary struct {
 	Tone   string // good, warn, bad, neutral
