@@ -90,6 +90,9 @@ func KindOf(id string) FindingKind {
 // latencies are the metrics a doubt about all latencies touches.
 var latencies = []serving.MetricKey{serving.TTFT, serving.TPOT, serving.ITL, serving.E2E, serving.Queue, serving.Normalized}
 
+// rates are the figures that ramp and drain take from.
+var rates = []serving.MetricKey{serving.RateRequests, serving.RateOutput, serving.RateTotal}
+
 // finding makes a finding about a run.
 func (s *RunStats) finding(id string, value, threshold float64, touches []serving.MetricKey, format string, a ...any) Finding {
 	return Finding{ID: id, Subject: s.Run.ID, Value: serving.Some(value), Threshold: serving.Some(threshold), N: s.Counts.Sent, Metrics: touches,

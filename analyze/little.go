@@ -31,16 +31,15 @@ func inFlightAgainstCap(c *runCheck) []Finding {
 		return nil
 	}
 	gap := stat.LittleGap(l.V, float64(limit.V))
-	all := []serving.MetricKey{serving.E2E}
 	switch {
 	case gap > littleAbove:
-		return []Finding{c.finding("little", l.V, float64(limit.V), all,
+		return []Finding{c.finding("little", l.V, float64(limit.V), nil,
 			"throughput × mean time is %s requests in flight, above the %s of %d: a time or a rate has another unit or meaning, or the %s counts something else than requests (users, or sessions with several requests each, or one of several clients)", number(l.V), what, limit.V, what)}
 	case what != "cap" || c.Run.Load.Mode != serving.ClosedLoop || gap >= -littleBelow || c.few || c.generator:
 		return nil
 	}
 	c.under = true
-	return []Finding{c.finding("little", l.V, float64(limit.V)*(1-littleBelow), all,
+	return []Finding{c.finding("little", l.V, float64(limit.V)*(1-littleBelow), nil,
 		"throughput × mean time is %s requests in flight, %s of the concurrency of %d: ramp and drain weigh heavily, or the client did not keep the slots full, so this level is less load than its name says", number(l.V), percentRound(1+gap), limit.V)}
 }
 

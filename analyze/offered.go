@@ -187,8 +187,8 @@ func offered(c *runCheck) []Finding {
 		if c.draining { // said with figures of the requests themselves
 			return nil
 		}
-		return []Finding{c.finding("drain", sending/c.Duration.V, 1-drainMatters, nil,
-			"%s requests at %s/s are sent in %s, the run took %s and a request takes %s: much of it was ramp and drain, so %s requests/s is not the load of this rate; send more requests", number(float64(n.V)), number(want), seconds(sending), seconds(c.Duration.V), seconds(e), number(got))}
+		return []Finding{c.finding("drain", sending/c.Duration.V, 1-drainMatters, rates,
+			"%s requests at %s/s are sent in %s, while a request takes %s and the run took %s: the load was hardly ever steady, so the %s requests/s achieved are not what this rate asks of the server; send for several times as long as a request takes", number(float64(n.V)), number(want), seconds(sending), seconds(e), seconds(c.Duration.V), number(got))}
 	}
 	if c.trail != nil && c.trail.timed && l.Mode == serving.OpenLoop {
 		return nil // requests left at the rate, else the generator was said to be slow
@@ -233,6 +233,6 @@ func drain(c *runCheck) []Finding {
 		return nil
 	}
 	c.draining = true
-	return []Finding{c.finding("drain", x.V/on, 1-drainMatters, nil,
+	return []Finding{c.finding("drain", x.V/on, 1-drainMatters, rates,
 		"%s requests/s over the whole run, %s while the load was on: ramp and drain take %s from the throughput; send more requests", number(x.V), number(on), percentRound(1-x.V/on))}
 }

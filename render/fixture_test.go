@@ -309,6 +309,7 @@ func fixtureQuality(runs *analyze.Runs) *analyze.QualityFindings {
 		{ID: "few_requests", Subject: runs.Runs[0].Run.ID, Value: serving.Some(100.0), Threshold: serving.Some(320.0), Message: "c1 has 100 requests, p99 needs 320"},
 		{ID: "chunks", Subject: hostileText, Message: "gaps are chunks: " + hostileModel},
 		{ID: "little", Subject: "c64", Value: serving.Some(math.Inf(1)), Message: "in flight disagrees"},
+		{ID: "warmup", Subject: "c64", Value: serving.Some(0.31), Threshold: serving.Some(0.05), N: serving.Some(int64(498)), Metrics: []serving.MetricKey{serving.TTFT}, Message: "the first 40 of 498 requests are warm-up"},
 	}}
 }
 

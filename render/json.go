@@ -119,7 +119,12 @@ func newWireSummary(s *analyze.Summary) *wireSummary {
 }
 
 func newWireFinding(f analyze.Finding) wireFinding {
-	return wireFinding{f.ID, f.Subject, wireNumber(f.Value), wireNumber(f.Threshold), f.Message}
+	n := (*int64)(nil)
+	if f.N.OK {
+		n = &f.N.V
+	}
+	metrics := mapTo(f.Metrics, func(m serving.MetricKey) string { return string(m) })
+	return wireFinding{f.ID, f.Subject, wireNumber(f.Value), wireNumber(f.Threshold), n, metrics, f.Message}
 }
 
 // wireNumber is a finite number or nothing.

@@ -434,6 +434,8 @@ type wireFinding struct {
 	Subject   string   `json:"subject,omitempty"`
 	Value     *float64 `json:"value,omitempty"`
 	Threshold *float64 `json:"threshold,omitempty"`
+	N         *int64   `json:"n,omitempty"`
+	Metrics   []string `json:"metrics,omitempty"`
 	Message   string   `json:"message"`
 }
 

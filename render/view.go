@@ -37,6 +37,7 @@ type Head struct{ Label, Unit, Class, Raw string }
 
 // A Row is a table row; its first cell is its heading.
 type Row struct {
+	ID    string `json:",omitempty"`
 	Class string `json:",omitempty"`
 	Cells []Cell
 }
@@ -53,6 +54,7 @@ type Cell struct {
 	Pill     string `json:",omitempty"` // good, bad, warn or neutral
 	Link     string `json:",omitempty"` // an id in the page
 	Code     bool   `json:",omitempty"`
+	Doubt    *Doubt `json:",omitempty"` // findings about it
 }
 
 // A Key explains a mark.

@@ -73,10 +73,10 @@ func (c *pageContext) latencySide(side string, groups []analyze.LatencyGroup) (l
 	switch {
 	case len(metrics) == 0:
 	case len(groups) == 1:
-		v.Tables = []Panel{{Table: oneSourceTable(id, groups[0])}}
+		v.Tables = []Panel{{Table: c.oneSourceTable(id, groups[0])}}
 	default:
 		for _, m := range metrics {
-			v.Tables = append(v.Tables, Panel{Group: id, Key: string(m.Key), Title: m.Title, Table: manySourcesTable(id, m, groups)})
+			v.Tables = append(v.Tables, Panel{Group: id, Key: string(m.Key), Title: m.Title, Table: c.manySourcesTable(id, m, groups)})
 		}
 	}
 	var options []SwitchOption
@@ -168,20 +168,20 @@ func latencyCells(d *analyze.Dist) []Cell {
 }
 
 // oneSourceTable has a row a metric.
-func oneSourceTable(id string, g analyze.LatencyGroup) *Table {
+func (c *pageContext) oneSourceTable(id string, g analyze.LatencyGroup) *Table {
 	t := &Table{ID: id + "-table", Caption: sourceCaption(g), Sortable: true, Head: latencyHead("Metric")}
 	for _, d := range g.Dists {
 		m, ok := serving.MetricOf(d.Metric)
 		if !ok || m.Unit != serving.Seconds {
 			continue
 		}
-		t.Rows = append(t.Rows, Row{Cells: append([]Cell{{Text: m.Title, Sub: metricNote(d, m)}}, latencyCells(d)...)})
+		t.Rows = append(t.Rows, Row{Cells: append([]Cell{{Text: m.Title, Sub: metricNote(d, m)}}, c.doubtsAbout(g).latency(m.Key, latencyCells(d))...)})
 	}
 	return t.dropEmpty("n").collectKeys()
 }
 
 // manySourcesTable has a row a run or trace.
-func manySourcesTable(id string, m serving.Metric, groups []analyze.LatencyGroup) *Table {
+func (c *pageContext) manySourcesTable(id string, m serving.Metric, groups []analyze.LatencyGroup) *Table {
 	t := &Table{ID: id + "-" + string(m.Key), Caption: m.Title + ": " + m.Long + ", " + sideWord(groups[0].Side), Sortable: true, Head: latencyHead("Source")}
 	t.Head = append(t.Head, numCol("sent", "", ""), numCol("failed", "", ""))
 	for _, g := range groups {
@@ -189,7 +189,7 @@ func manySourcesTable(id string, m serving.Metric, groups []analyze.LatencyGroup
 		if d == nil {
 			continue
 		}
-		cells := append([]Cell{sourceCell(g, d)}, latencyCells(d)...)
+		cells := append([]Cell{sourceCell(g, d)}, c.doubtsAbout(g).latency(m.Key, latencyCells(d))...)
 		t.Rows = append(t.Rows, Row{Cells: append(cells, countCell(g.Counts.Sent), failedCell(g.Counts.Failed))})
 	}
 	return t.dropEmpty("n", "sent", "failed").collectKeys()

@@ -27,12 +27,12 @@ type runView struct {
 	Examples               *Table
 }
 
-func viewRuns(_ *pageContext, value any) (any, error) {
+func viewRuns(c *pageContext, value any) (any, error) {
 	r, err := valueAs[analyze.Runs](value)
 	if err != nil {
 		return nil, err
 	}
-	v := &runsView{Overview: overviewTable(r.Runs), Objectives: objectivesTable(r.Runs)}
+	v := &runsView{Overview: c.overviewTable(r.Runs), Objectives: objectivesTable(r.Runs)}
 	for i, s := range r.Runs {
 		v.Runs = append(v.Runs, newRunView(i, s, len(r.Runs) == 1))
 	}
@@ -42,7 +42,7 @@ func viewRuns(_ *pageContext, value any) (any, error) {
 // runID is a run's anchor. It is made of the position, never of the data.
 func runID(i int) string { return fmt.Sprintf("run-%d", i+1) }
 
-func overviewTable(runs []*analyze.RunStats) *Table {
+func (c *pageContext) overviewTable(runs []*analyze.RunStats) *Table {
 	p := func(label string) Head { return metricCol(label, serving.Seconds) }
 	t := &Table{ID: "runs-overview", Caption: "Benchmark runs: load, requests, rates and latency at the client", Sortable: true, Dense: true,
 		Groups: []HeadGroup{{"", 2}, {"Requests", 3}, {"Throughput", 2}, {"TTFT", 2}, {"TPOT", 2}, {"ITL", 1}, {"E2E", 2}, {"Goodput", 1}, {"tok/s", 3}, {"", 1}},
@@ -55,9 +55,10 @@ func overviewTable(runs []*analyze.RunStats) *Table {
 		if n := len(s.Warnings); n > 0 {
 			name.Sub = FormatCount(int64(n)) + map[bool]string{true: " warning", false: " warnings"}[n == 1]
 		}
-		t.Rows = append(t.Rows, Row{Cells: []Cell{name, loadCell(s), countCell(s.Counts.Sent), countCell(s.Counts.Completed), failedCell(s.Counts.Failed),
-			rateCell(tp.Requests), rateCell(tp.Output), distCell(s.Dists, serving.TTFT, .5), distCell(s.Dists, serving.TTFT, .99), distCell(s.Dists, serving.TPOT, .5), distCell(s.Dists, serving.TPOT, .99),
-			distCell(s.Dists, serving.ITL, .99), distCell(s.Dists, serving.E2E, .5), distCell(s.Dists, serving.E2E, .99), goodputCell(s.Goodput),
+		d := c.doubtsOf(s.Run.ID)
+		t.Rows = append(t.Rows, Row{Cells: []Cell{name, d.whole(loadCell(s)), countCell(s.Counts.Sent), countCell(s.Counts.Completed), failedCell(s.Counts.Failed),
+			d.metric(serving.RateRequests, rateCell(tp.Requests)), d.metric(serving.RateOutput, rateCell(tp.Output)), distCell(s.Dists, serving.TTFT, .5), d.metric(serving.TTFT, distCell(s.Dists, serving.TTFT, .99)), distCell(s.Dists, serving.TPOT, .5), d.metric(serving.TPOT, distCell(s.Dists, serving.TPOT, .99)),
+			d.metric(serving.ITL, distCell(s.Dists, serving.ITL, .99)), distCell(s.Dists, serving.E2E, .5), d.metric(serving.E2E, distCell(s.Dists, serving.E2E, .99)), goodputCell(s.Goodput),
 			rateCell(tp.Total), rateCell(tp.OutputPerUser), rateCell(tp.OutputPerGPU), spanCell(s.Duration)}})
 	}
 	return t.dropEmpty("sent", "completed", "failed").collectKeys()

@@ -52,7 +52,7 @@ func (c *pageContext) sweep(id string, s *analyze.Sweep) (sweepView, error) {
 		v.Held = append(v.Held, Fact(e))
 	}
 	levels := levelsOf(s)
-	table := []Panel{{Table: sweepTable(id, s, levels)}}
+	table := []Panel{{Table: c.sweepTable(id, s, levels)}}
 	slo := c.ttftObjective(s)
 	front, err := frontierChart(s, levels, slo)
 	if err != nil {
@@ -214,7 +214,7 @@ func kneeLevel(s *analyze.Sweep, levels []level) int {
 	return best
 }
 
-func sweepTable(id string, s *analyze.Sweep, levels []level) *Table {
+func (c *pageContext) sweepTable(id string, s *analyze.Sweep, levels []level) *Table {
 	out := "output"
 	if s.PerGPU {
 		out = "output per GPU"
@@ -234,8 +234,9 @@ func sweepTable(id string, s *analyze.Sweep, levels []level) *Table {
 		if n := len(l.Runs); n > 1 {
 			name.Sub = FormatCount(int64(n)) + " repeats"
 		}
-		t.Rows = append(t.Rows, Row{Cells: []Cell{head, name, countCell(r.Counts.Sent), countCell(r.Counts.Completed), failedCell(r.Counts.Failed), rateCell(l.Users), rateCell(l.OutputPerS), rateCell(l.PerUser),
-			distCell(r.Dists, serving.TTFT, .5), valueCell(serving.Seconds, l.TTFT99), valueCell(serving.Seconds, l.TPOT50), distCell(r.Dists, serving.TPOT, .99), valueCell(serving.Seconds, l.E2E50),
+		d := c.doubtsOf(r.Run.ID)
+		t.Rows = append(t.Rows, Row{Cells: []Cell{d.whole(head), name, countCell(r.Counts.Sent), countCell(r.Counts.Completed), failedCell(r.Counts.Failed), rateCell(l.Users), rateCell(l.OutputPerS), rateCell(l.PerUser),
+			distCell(r.Dists, serving.TTFT, .5), d.metric(serving.TTFT, valueCell(serving.Seconds, l.TTFT99)), valueCell(serving.Seconds, l.TPOT50), d.metric(serving.TPOT, distCell(r.Dists, serving.TPOT, .99)), d.metric(serving.E2E, valueCell(serving.Seconds, l.E2E50)),
 			rateCell(l.Goodput), dominanceCell(l.Dominance), meetsCell(l.MeetsSLO)}})
 	}
 	return t.dropEmpty("sent", "completed", "failed").collectKeys()
