@@ -140,7 +140,7 @@ func (t *table) windowBacklog() (Finding, bool) {
 	}
 	step := float64(t.cube.Step) / 1e9
 	g, wait := stat.Backlog(positions(k), inFlight), stat.Backlog(positions(k), waits)
-	served := 1 - (inFlight[k-1]-inFlight[0])/float64(arrived)
+	served := max(0, 1-(inFlight[k-1]-inFlight[0])/float64(arrived))
 	if !g.Grows(served) || !wait.Trending() {
 		return Finding{}, false
 	}
@@ -165,7 +165,7 @@ func (t *table) windowSeries() (inFlight, waits []float64, arrived int64, ok boo
 		return nil, nil, 0, false
 	}
 	k := n / group
-	busy, wait, waited := make([]float64, k), make([]float64, k), make([]float64, k)
+	busy, wait, waited, sent := make([]float64, k), make([]float64, k), make([]float64, k), make([]float64, k)
 	for i := range t.cube.Groups[t.time].Cells {
 		c := &t.cube.Groups[t.time].Cells[i]
 		w := c.Window / group
@@ -174,6 +174,7 @@ func (t *table) windowSeries() (inFlight, waits []float64, arrived int64, ok boo
 			continue
 		}
 		arrived += c.Sent
+		sent[w] += float64(c.Sent)
 		if e2e != nil && e2e.N > 0 {
 			busy[w] += float64(c.Sent) * e2e.Mean
 		}
@@ -182,12 +183,13 @@ func (t *table) windowSeries() (inFlight, waits []float64, arrived int64, ok boo
 			waited[w] += float64(first.N)
 		}
 	}
-	step := float64(t.cube.Step) / 1e9 * float64(group)
+	step, soFar := float64(t.cube.Step)/1e9*float64(group), 0.0
 	for w := range k {
 		if waited[w] == 0 {
 			return nil, nil, 0, false
 		}
-		inFlight = append(inFlight, busy[w]/step)
+		soFar += sent[w]
+		inFlight = append(inFlight, min(busy[w]/step, soFar)) // where requests take longer than the trace, the law counts some that are yet to come
 		waits = append(waits, wait[w]/waited[w])
 	}
 	return inFlight, waits, arrived, !slices.ContainsFunc(waits, math.IsNaN)

@@ -301,12 +301,15 @@ func TestTraceBacklog(t *testing.T) {
 	}{
 		{"steady", st.serve(poisson(4000, 14)), ""},
 		{"overload", st.serve(poisson(6000, 30)), "backlog"},
+		{"hopeless overload", station{slots: 2, service: 5, out: 50}.serve(poisson(600, 20)), "backlog"},
 		{"a load that grows", st.serve(growing(4000, 4, 14)), ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			ds := &serving.Dataset{Traces: []serving.Requests{newTable("t", serving.ServerSide, tt.reqs)}}
 			if fs := findingsOf(t, ds); ids(fs) != tt.want {
 				t.Errorf("%+v, want %q", fs, tt.want)
+			} else if len(fs) > 0 && (fs[0].Value.V < 0 || fs[0].Value.V > 0.97) {
+				t.Errorf("share served %v", fs[0].Value)
 			}
 		})
 	}
