@@ -167,6 +167,11 @@ const drawnCharts = `[...document.querySelectorAll('.chart[data-chart]')].filter
 const overflowing = `document.documentElement.scrollWidth <= document.documentElement.clientWidth ? '' :
   [...document.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest('.tbl, .toc, .seg, pre')).slice(0, 5).map((e) => e.outerHTML.slice(0, 120)).join(' | ') || 'the page'`
 
+// silentTables names the tables that scroll sideways without a hint, and those
+// whose first column is cut off on a narrow screen.
+const silentTables = `[...document.querySelectorAll('.tbl')].filter((b) => b.clientWidth && (b.classList.contains('wide') !== b.scrollWidth > b.clientWidth + 1 ||
+  innerWidth < 560 && [...b.querySelectorAll('tbody th')].some((th) => th.scrollWidth > th.clientWidth + 1))).map((b) => b.querySelector('table').id)`
+
 func TestPageInChromium(t *testing.T) {
 	ctx, lib := browser(t)
 	file := writePage(t, pageReport(), Options{Version: "0.0.0", ChartLibrary: lib})
@@ -184,6 +189,9 @@ func TestPageInChromium(t *testing.T) {
 				}
 				if wide := eval[string](t, v, overflowing); wide != "" {
 					t.Errorf("the page overflows sideways: %s", wide)
+				}
+				if got := eval[[]string](t, v, silentTables); len(got) > 0 {
+					t.Errorf("tables that are wider than their place and do not say so, or cut the names of their rows: %v", got)
 				}
 				bg := eval[string](t, v, `getComputedStyle(document.body).backgroundColor`)
 				if light := bg == "rgb(246, 247, 249)"; light != (scheme == "light") {

@@ -360,6 +360,13 @@
     });
   }));
 
+  // A table that is wider than its place says so.
+  const wide = new ResizeObserver((entries) => entries.forEach((e) => {
+    const box = e.target.closest('.tbl');
+    if (box.clientWidth) box.classList.toggle('wide', box.scrollWidth > box.clientWidth + 1);
+  }));
+  every('.tbl').forEach((box) => { wide.observe(box); wide.observe(box.querySelector('table')); });
+
   // Group headers ("TTFT" over p50 and p99) go into the column's name.
   function columnNames(table) {
     const groups = [];
