@@ -269,6 +269,11 @@ func join(ctx context.Context, ds *serving.Dataset, files []found, all []loaded,
 	for i := range all {
 		ds.Runs = append(ds.Runs, all[i].runs...)
 		ds.Traces = append(ds.Traces, all[i].tables...)
+		for _, t := range all[i].tables {
+			if c, ok := t.(io.Closer); ok { // it keeps columns in a temporary file
+				ds.OnClose(c)
+			}
+		}
 	}
 	labelRuns(ds, files, all)
 	if err := openTraces(ctx, ds, files, all, opt); err != nil {

@@ -67,6 +67,36 @@ func azure(rows int) []byte {
 	return b.Bytes()
 }
 
+// quoted is a trace of thirty columns as gateways and spreadsheets write one:
+// every text in quotes, messages with commas and quotes inside, lists, and more
+// columns than a report needs.
+func quoted(rows int) []byte {
+	r := rand.New(rand.NewPCG(1, 2))
+	var b bytes.Buffer
+	b.WriteString(`"request_id","arrival_time","model","replica","workload","user","route","prompt_tokens","cached_tokens","output_tokens","ttft_ms","e2e_ms","queue_time_ms","status","finish_reason","itl_ms","message"`)
+	for k := range 13 {
+		fmt.Fprintf(&b, `,"extra_%d"`, k)
+	}
+	b.WriteByte('\n')
+	for i := range rows {
+		ttft := r.ExpFloat64() * 300
+		fmt.Fprintf(&b, `"%08x-7f1c","2026-03-01T12:%02d:%02d.%06dZ","meta-llama/Llama-3.1-8B","pod-%d","%s","user-%d","/v1/chat/completions",%d,%d,%d,%.3f,%.3f,%.3f,"ok","stop","[12.1, 13.4, 11.9, 12.8]","said ""no, thanks"", and left"`,
+			i*7919, i/60000%60, i/1000%60, r.IntN(1e6), r.IntN(8), []string{"chat", "rag", "code"}[r.IntN(3)], r.IntN(1000), r.IntN(4000), r.IntN(100), r.IntN(800)+2, ttft, ttft+r.ExpFloat64()*5000, r.ExpFloat64()*10)
+		for k := range 13 {
+			switch k % 3 {
+			case 0:
+				fmt.Fprintf(&b, `,"v%d"`, r.IntN(10))
+			case 1:
+				fmt.Fprintf(&b, `,%d`, r.IntN(1e6))
+			default:
+				b.WriteByte(',')
+			}
+		}
+		b.WriteByte('\n')
+	}
+	return b.Bytes()
+}
+
 // BenchmarkText scans traces as text with the columns that a report's slices
 // need, on one core.
 func BenchmarkText(b *testing.B) {
@@ -79,8 +109,11 @@ func BenchmarkText(b *testing.B) {
 	}{
 		{"csv-wide", wide(300_000, false), OpenCSV, slices},
 		{"csv-all", wide(300_000, false), OpenCSV, nil},
+		{"csv-quoted-30", quoted(200_000), OpenCSV, slices},
+		{"csv-quoted-30-one", quoted(200_000), OpenCSV, []string{"ttft"}},
 		{"csv-azure", azure(600_000), OpenCSV, []string{serving.ColArrival, "prompt_tokens", "output_tokens"}},
 		{"jsonl-wide", wide(300_000, true), OpenJSONL, slices},
+		{"jsonl-wide-one", wide(300_000, true), OpenJSONL, []string{"ttft"}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			t, err := c.open(context.Background(), TextFile{Path: c.name, Open: reopen(c.data)}, Options{})

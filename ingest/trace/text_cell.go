@@ -27,6 +27,10 @@ type cell struct {
 	valid serving.Bitmap
 	nulls bool
 	last  int // the row that was set last
+
+	raw    int  // column of the file
+	source int  // of the plan
+	wanted bool // by who scans, not for the spool alone
 }
 
 func newCell(r column.Raw, s column.Source, v *serving.Vector, dict *serving.Dict, full *atomic.Bool, comma bool) *cell {

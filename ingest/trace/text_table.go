@@ -38,6 +38,9 @@ type Text struct {
 	oneWay int           // raw column of a first-token time that equals the end where nothing was streamed; -1
 	end    int           // raw column of that end
 	opt    Options
+	ids    []bool // by raw column: texts that are hardly ever the same
+	small  bool   // read whole to learn its columns: not worth a spool
+	spooled
 
 	size atomic.Int64 // rows, -1 before the first whole scan
 	mu   sync.Mutex   // guards file.In.Records
@@ -87,6 +90,10 @@ func openText(ctx context.Context, f TextFile, format string, rows source, opt O
 	}
 	if opt.Side != "" {
 		t.plan.Side = opt.Side
+	}
+	t.small = l.whole && l.rows <= smallRows
+	for _, g := range l.columns {
+		t.ids = append(t.ids, g.tally.others)
 	}
 	t.dicts = t.plan.NewDicts()
 	t.full = make([]atomic.Bool, len(t.plan.Sources))
@@ -194,7 +201,7 @@ func (t *Text) crossCheck(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = t.scan(ctx, g, nil, func(b *serving.Batch) error {
+	err = t.read(ctx, g, nil, false, func(b *serving.Batch) error {
 		errors.As(g.CrossCheck(b.N), &factor)
 		if s := g.GapsBetween(b.N); s != "" {
 			t.plan.SetGaps(s)
@@ -276,16 +283,36 @@ func (t *Text) Scan(ctx context.Context, want []string, problems *serving.Proble
 	if err != nil {
 		return fmt.Errorf("%s: %w", t.name, err)
 	}
-	return t.scan(ctx, g, problems, yield)
+	sources, _ := g.Sources()
+	if s := t.spooled.of(sources); s != nil {
+		return t.replay(ctx, s, g, problems, yield)
+	}
+	return t.read(ctx, g, problems, !t.small && t.claim(), yield)
 }
 
-func (t *Text) scan(ctx context.Context, g *column.Program, problems *serving.Problems, yield func(*serving.Batch) error) error {
+// read scans the text itself. keep says that it is to be kept as a spool.
+func (t *Text) read(ctx context.Context, g *column.Program, problems *serving.Problems, keep bool, yield func(*serving.Batch) error) (err error) {
+	var b *batch
+	if keep {
+		defer func() {
+			var made *spool
+			if err == nil {
+				made = b.spool
+			} else if b != nil && b.spool != nil {
+				b.spool.close()
+			}
+			t.settle(made, b != nil && b.full)
+		}()
+	}
 	r, err := t.file.Open()
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	b := newBatch(ctx, t, g, problems, yield)
+	b = newBatch(ctx, t, g, problems, yield)
+	if keep {
+		b.keepAll(t.worthKeeping())
+	}
 	if err := t.rows.scan(ctx, r, b); err != nil {
 		return err
 	}
@@ -304,6 +331,11 @@ func (t *Text) done(b *batch, problems *serving.Problems) {
 		t.file.In.Records = b.row
 		t.mu.Unlock()
 	}
+	t.tellFull(problems)
+}
+
+// tellFull reports text columns with more values than are kept.
+func (t *Text) tellFull(problems *serving.Problems) {
 	if problems == nil {
 		return
 	}
