@@ -3,6 +3,7 @@ package analyze
 import (
 	"slices"
 
+	"github.com/vreport/vreport/analyze/ceiling"
 	"github.com/vreport/vreport/analyze/sweep"
 	"github.com/vreport/vreport/ingest/serving"
 )
@@ -30,6 +31,10 @@ func Lacks(ds *serving.Dataset) []Lack {
 		"latency":  len(ds.Runs) > 0 || tables,
 		"sweeps":   len(sweep.Find(ds.Runs, "")) > 0,
 		"slices":   tables,
+		"ceilings": ceilingsNamed(ds),
+		// Whether there is an experiment to advise, or a price, is no question of
+		// the files.
+		"advice": true, "cost": true,
 		"servers":  len(ds.Servers) > 0,
 		"timeline": timed || series,
 		"quality":  len(ds.Runs) > 0 || tables || len(ds.Servers) > 0,
@@ -45,4 +50,27 @@ func Lacks(ds *serving.Dataset) []Lack {
 
 func hasColumn(t serving.Requests, name string) bool {
 	return slices.ContainsFunc(t.Columns(), func(c serving.Column) bool { return c.Name == name })
+}
+
+// ceilingsNamed reports whether the files name a model or hardware that is known,
+// or state a pool.
+func ceilingsNamed(ds *serving.Dataset) bool {
+	known := func(model serving.Opt[string], facts []serving.Setting) bool {
+		if _, ok := ceiling.LookUp(model.Or("")); ok {
+			return true
+		}
+		_, ok := ceiling.Recognize(settingsReader(facts).get(gpuKeys...), nil)
+		return ok
+	}
+	for _, r := range ds.Runs {
+		if known(r.Model, r.Settings) {
+			return true
+		}
+	}
+	for _, s := range ds.Servers {
+		if tokens, _ := serverPool(s); s.Engine != "" && s.Model.OK && (tokens > 0 || known(s.Model, s.Info)) {
+			return true
+		}
+	}
+	return false
 }

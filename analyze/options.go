@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"github.com/vreport/vreport/analyze/ceiling"
 	"github.com/vreport/vreport/analyze/cube"
 	"github.com/vreport/vreport/ingest/serving"
 )
@@ -17,6 +18,10 @@ type Options struct {
 	Window      cube.Window                    // only requests that arrived and scrapes taken in it
 	Annotations []Event                        // moments to mark in the timelines: deploys
 	PromQL      []Query                        // the user's own expressions over the scraped series
+	Model       *ceiling.Model                 // what --model gives; nil: as the files name it
+	Hardware    *ceiling.Hardware              // what --hardware gives; nil: as the files name it
+	OwnGPUs     []ceiling.GPU                  // the user's own entries of the hardware catalogue
+	Price       *Price                         // nil: no cost
 	SweepBy     string                         // a setting to take as the load axis; "" for the load itself
 	Gates       []string                       // slo, regression
 	Progress    func(table string, rows int64) // told how far a scan is; nil for none

@@ -33,8 +33,10 @@ func richReport() *analyze.Report {
 		Title: "Llama sweep " + hostileModel,
 		Gate:  analyze.Gate{Result: analyze.GateUndecided, Reasons: []string{"run " + hostileText + ": ttft:p99<500ms: 93 requests cannot decide"}},
 	}
+	sweeps := fixtureSweeps(runs)
 	values := map[string]any{
-		"summary": fixtureSummary(), "runs": runs, "sweeps": fixtureSweeps(runs), "slices": fixtureSlices(runs),
+		"ceilings": fixtureCeilings(runs), "advice": fixtureAdvice(), "cost": fixtureCost(runs, sweeps),
+		"summary": fixtureSummary(), "runs": runs, "sweeps": sweeps, "slices": fixtureSlices(runs),
 		"servers": fixtureServers(), "timeline": fixtureTimelines(), "quality": fixtureQuality(runs), "inputs": fixtureInputs(),
 	}
 	notes := map[string][]string{"runs": {"Quantiles are type 7."}, "servers": {hostileText}}

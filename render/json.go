@@ -68,6 +68,12 @@ func (r *wireReport) add(value any) {
 		r.Slices = newWireSlices(v)
 	case *analyze.Sweeps:
 		r.Sweeps = mapTo(v.Sweeps, newWireSweep)
+	case *analyze.Ceilings:
+		r.Ceilings = mapTo(v.Ceilings, newWireCeiling)
+	case *analyze.AdviceList:
+		r.Advice = mapTo(v.Advice, newWireAdvice)
+	case *analyze.Cost:
+		r.Cost = newWireCost(v)
 	case *analyze.Servers:
 		r.Servers = mapTo(v.Servers, newWireServer)
 	case *analyze.Timelines:

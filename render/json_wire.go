@@ -30,6 +30,9 @@ type wireReport struct {
 	Slices        []wireSlice    `json:"slices,omitzero"`
 	Datasets      []wireDataset  `json:"datasets,omitzero"`
 	Sweeps        []wireSweep    `json:"sweeps,omitzero"`
+	Ceilings      []wireCeiling  `json:"ceilings,omitzero"`
+	Advice        []wireAdvice   `json:"advice,omitzero"`
+	Cost          *wireCost      `json:"cost,omitempty"`
 	Servers       []wireServer   `json:"servers,omitzero"`
 	Timeline      *wireTimeline  `json:"timeline,omitempty"`
 	MoreTimelines []wireTimeline `json:"more_timelines,omitempty"`

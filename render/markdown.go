@@ -64,6 +64,15 @@ func markdownAt(rep *analyze.Report, opt Options, lim mdLimits) string {
 	if v := analyze.Value[analyze.Sweeps](rep); v != nil {
 		m.sweeps(v)
 	}
+	if v := analyze.Value[analyze.Ceilings](rep); v != nil {
+		m.ceilings(v)
+	}
+	if v := analyze.Value[analyze.AdviceList](rep); v != nil {
+		m.advice(v)
+	}
+	if v := analyze.Value[analyze.Cost](rep); v != nil {
+		m.cost(v)
+	}
 	if v := analyze.Value[analyze.Slices](rep); v != nil {
 		m.slices(v)
 	}

@@ -146,6 +146,10 @@ func (d *configDecoder) settings(body ast.Node) {
 			d.fail(kv.Key, "unknown key %q, did you mean %q? (keys are %s)", key, nearest(key, settingNames()), strings.Join(settingNames(), ", "))
 			continue
 		}
+		if kvs, ok := mapping(kv.Value); ok && s.name == "hardware" {
+			d.hardware(kvs)
+			continue
+		}
 		d.out[s.name] = d.values(s, kv.Value)
 	}
 }

@@ -35,6 +35,7 @@ type options struct {
 func resolve(l layer) (*options, error) {
 	o := &options{analyze: analyze.DefaultOptions()}
 	var errs []error
+	errs = append(errs, o.setOwnHardware(l[ownHardware]))
 	for _, s := range settings {
 		vs, ok := l[s.name]
 		if !ok || len(vs) == 0 {
@@ -67,7 +68,9 @@ func (o *options) echo(s *setting, vs []given) {
 		}
 		return
 	}
-	if s.joins {
+	if s.typed != nil {
+		vs = []given{{s.typed(o), ""}}
+	} else if s.joins {
 		vs = []given{{joined(vs), ""}}
 	} else if s.shape == one {
 		vs = vs[len(vs)-1:]

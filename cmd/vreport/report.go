@@ -36,6 +36,10 @@ type reportCmd struct {
 	Buckets []string `name:"buckets" sep:"none" placeholder:"NAME=BOUNDS" help:"Bounds of a count column: prompt_tokens=512,2048,8192. Repeatable."`
 	SweepBy *string  `name:"sweep-by" placeholder:"KEY" help:"The setting of the runs that a sweep varies, where it is not the load."`
 
+	Model    *string `name:"model" sep:"none" placeholder:"NAME|config.json" help:"The model, for the hardware ceilings: a name of the catalogue or its config.json, with weights=fp8, kv=fp8, params=70.6B or active=3.8B behind commas."`
+	Hardware *string `name:"hardware" sep:"none" placeholder:"NAME:COUNT" help:"The GPUs: h100-sxm:4, or your own as card:2,memory=48GB,bandwidth=864GB/s."`
+	Price    *string `name:"price" placeholder:"AMOUNT/gpu-hour" help:"What a GPU costs, for the cost of a million tokens: 2.5/gpu-hour, EUR 2.5/gpu-hour."`
+
 	Map      []string `name:"map" sep:"none" placeholder:"NAME=COLUMN:UNIT" help:"What a column of a trace is: ttft=first_token:ms. Repeatable."`
 	Side     *string  `name:"side" placeholder:"client|server" help:"Where the times of a trace were measured."`
 	Workload []string `name:"workload" sep:"none" placeholder:"NAME=COLUMN=VALUE" help:"Name the workload of rows whose text column has a value, or matches =~REGEX; the column run stands for a file's label or path. First match wins. Repeatable."`

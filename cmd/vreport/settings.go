@@ -12,7 +12,10 @@ type setting struct {
 	joins bool
 	// echo says that the report depends on it, so that the command printed in
 	// the report has to carry it. Names of outputs and progress do not.
-	echo  bool
+	echo bool
+	// typed is what the flag would say of the setting, where that is not what
+	// was written.
+	typed func(o *options) string
 	apply func(o *options, vs []given) error
 }
 
@@ -33,6 +36,9 @@ var settings = []*setting{
 	{name: "promql", shape: pairs, echo: true, apply: (*options).setPromQL},
 	{name: "annotation", shape: list, echo: true, apply: (*options).setAnnotation},
 	{name: "side", shape: one, echo: true, apply: (*options).setSide},
+	{name: "model", shape: one, echo: true, apply: (*options).setModel},
+	{name: "hardware", shape: one, echo: true, typed: (*options).hardwareText, apply: (*options).setHardware},
+	{name: "price", shape: one, echo: true, apply: (*options).setPrice},
 	{name: "sweep-by", shape: one, echo: true, apply: (*options).setSweepBy},
 	{name: "gate", shape: list, joins: true, echo: true, apply: (*options).setGate},
 	{name: "strict", shape: toggle, apply: (*options).setStrict},
