@@ -3,6 +3,7 @@ package cube
 import (
 	"math"
 	"math/bits"
+	"slices"
 	"sort"
 
 	"github.com/vreport/vreport/ingest/serving"
@@ -43,7 +44,8 @@ type table struct {
 	state   []uint8     // outcome, and whether all conditions hold
 	arrival []int64     // noTime where missing; nil without such a column
 	values  [][]float64 // by metric: NaN where missing; of gaps the worst of the row
-	gaps    []gapColumn // by metric: of gaps only
+	gaps    []gapColumn // by metric: of gaps only, of a piece of a stream
+	lists   []gapLists  // by metric: of gaps only, of a table that is held
 	codes   [][]int32   // by dimension
 	within  [][]bool    // by limit
 	ids     []int32     // codes of request ids, where they were scanned
@@ -55,11 +57,31 @@ type table struct {
 	starts []int // the first row of each chunk
 }
 
-// A gapColumn holds the gaps of all rows; those of row i are
+// A gapColumn holds the gaps of the rows of a piece; those of row i are
 // gaps[ends[i-1]:ends[i]].
 type gapColumn struct {
 	gaps []float64
 	ends []uint32
+}
+
+// gapLists holds the gaps of all rows as a slice a row. A source in memory keeps
+// its values where they are; what does not last is copied to blocks.
+type gapLists struct {
+	rows  [][]float64
+	block []float64 // with room for more
+}
+
+// blockGaps is the room of a block: growing one slice of millions of gaps would
+// leave it behind several times over.
+const blockGaps = 32 << 10
+
+func (g *gapLists) copy(gaps []float64) []float64 {
+	if n := len(gaps); n > cap(g.block)-len(g.block) {
+		g.block = make([]float64, 0, max(n, blockGaps))
+	}
+	at := len(g.block)
+	g.block = append(g.block, gaps...)
+	return slices.Clip(g.block[at:])
 }
 
 // A run is a stretch of rows that follow each other in the source, too.
@@ -80,6 +102,7 @@ const maxHint = 1 << 20
 
 func newChunk(lay *layout, p serving.Part) *chunk {
 	c := &chunk{source: p.Source(), table: newTable(lay)}
+	c.lists = make([]gapLists, len(lay.metrics))
 	if n := min(p.Rows(), maxHint); n > 0 && (c.lay.window == Window{}) {
 		c.grow(int(n))
 	}
@@ -216,6 +239,9 @@ func (c *chunk) addMetric(b *serving.Batch, m int) {
 	v := &b.Cols[c.lay.metrics[m].col]
 	dst := c.values[m]
 	switch {
+	case v.Kind == serving.KindGaps && c.lists != nil:
+		c.addLists(b, m)
+		return
 	case v.Kind == serving.KindGaps:
 		c.addGaps(b, m)
 		return
@@ -350,6 +376,49 @@ func (c *chunk) addGaps(b *serving.Batch, m int) {
 	}
 }
 
+// addLists adds the gaps of the selected rows of a table that is held.
+func (c *chunk) addLists(b *serving.Batch, m int) {
+	v, metric := &b.Cols[c.lay.metrics[m].col], &c.lay.metrics[m]
+	g := &c.lists[m]
+	for _, i := range c.sel {
+		var gaps []float64
+		worst := math.NaN()
+		if v.Has(int(i)) {
+			gaps = c.finite(b, m, i, v.Floats[v.Offsets[i]:v.Offsets[i+1]])
+			for _, x := range gaps {
+				if !(worst >= x) {
+					worst = x
+				}
+			}
+		}
+		if metric.worst {
+			c.values[m] = append(c.values[m], worst)
+		}
+		if metric.shown {
+			if !b.Lasting {
+				gaps = g.copy(gaps)
+			}
+			g.rows = append(g.rows, gaps)
+		}
+	}
+}
+
+// finite returns the gaps of a row that are finite numbers.
+func (c *chunk) finite(b *serving.Batch, m int, row int32, gaps []float64) []float64 {
+	if !slices.ContainsFunc(gaps, func(x float64) bool { return !isFinite(x) }) {
+		return gaps
+	}
+	var good []float64
+	for _, x := range gaps {
+		if isFinite(x) {
+			good = append(good, x)
+		} else {
+			c.notFinite(b, m, row)
+		}
+	}
+	return good
+}
+
 func (c *chunk) addTimes(b *serving.Batch) {
 	if c.lay.arrival < 0 && c.lay.end < 0 {
 		return
@@ -441,6 +510,7 @@ func (t *table) ok(row int) bool { return t.state[row]&outcomeBits == uint8(serv
 // join puts the chunks behind each other, in part order.
 func join(lay *layout, chunks []*chunk) *table {
 	t := newTable(lay)
+	t.lists = make([]gapLists, len(lay.metrics))
 	t.chunks = chunks
 	for _, c := range chunks {
 		t.starts = append(t.starts, t.n)
@@ -452,7 +522,7 @@ func join(lay *layout, chunks []*chunk) *table {
 	t.ids = joined(chunks, func(c *chunk) *[]int32 { return &c.ids })
 	for m := range lay.metrics {
 		t.values[m] = joined(chunks, func(c *chunk) *[]float64 { return &c.values[m] })
-		t.gaps[m] = joinGaps(chunks, m)
+		t.lists[m].rows = joined(chunks, func(c *chunk) *[][]float64 { return &c.lists[m].rows })
 	}
 	for d := range lay.dims {
 		t.codes[d] = joined(chunks, func(c *chunk) *[]int32 { return &c.codes[d] })
@@ -481,24 +551,6 @@ func joined[T any](chunks []*chunk, column func(*chunk) *[]T) []T {
 		*column(c) = nil
 	}
 	return out
-}
-
-func joinGaps(chunks []*chunk, m int) gapColumn {
-	var g gapColumn
-	var shift []int
-	n := 0
-	for _, c := range chunks {
-		shift = append(shift, n)
-		n += len(c.gaps[m].gaps)
-	}
-	g.gaps = joined(chunks, func(c *chunk) *[]float64 { return &c.gaps[m].gaps })
-	for i, c := range chunks {
-		for _, e := range c.gaps[m].ends {
-			g.ends = append(g.ends, e+uint32(shift[i]))
-		}
-		c.gaps[m].ends = nil
-	}
-	return g
 }
 
 // excluded sums what was left out.

@@ -11,7 +11,8 @@ import (
 
 // The value store: every value of a metric in memory, sorted once for all
 // groupings. Handing sorted values out to cells keeps them sorted, so that a
-// grouping costs one pass and no sort.
+// grouping costs one pass and no sort. Of very many values (the gaps of a
+// benchmark) bands are sorted one after the other: see bands.go.
 
 // summarize fills the cells' summaries, a metric at a time on each worker.
 func (t *table) summarize(ctx context.Context, groups []Group, index []cellIndex, plan *Plan, workers int) error {
@@ -95,6 +96,9 @@ type entries struct {
 // metric returns the summaries of a metric by grouping and cell; nil where a
 // cell has no value.
 func (s *summarizer) metric(ctx context.Context, m int, index []cellIndex) [][]*Summary {
+	if n := s.t.countValues(m); n > bandValues {
+		return s.banded(ctx, m, n, index)
+	}
 	s.keys, s.rows = s.keys[:0], s.rows[:0]
 	for row := range s.t.n {
 		for _, x := range s.t.valuesOf(m, row) {
@@ -129,12 +133,8 @@ func (t *table) valuesOf(m, row int) []float64 {
 	if !t.ok(row) {
 		return nil
 	}
-	if g := &t.gaps[m]; len(g.ends) > 0 {
-		from := uint32(0)
-		if row > 0 {
-			from = g.ends[row-1]
-		}
-		return g.gaps[from:g.ends[row]]
+	if rows := t.lists[m].rows; len(rows) > 0 {
+		return rows[row]
 	}
 	if v := t.values[m]; len(v) > 0 && v[row] == v[row] {
 		return v[row : row+1]
@@ -256,15 +256,18 @@ func (rc *rankCache) get(n int64, plan *Plan) []stat.Ranks {
 	return r
 }
 
-// autocorrelate sets the lag-1 autocorrelation of {x > quantile} of the median
-// and of every quantile from p90 up: those that labels are given for.
+// clusters says of which quantiles p the autocorrelation is looked at: of the
+// median and from p90 up, those that labels are given for.
+func clusters(p float64) bool { return p == 0.5 || p >= 0.9 }
+
+// autocorrelate sets the lag-1 autocorrelation of {x > quantile}.
 func (s *summarizer) autocorrelate(sum *Summary, walked []float64) {
 	if len(walked) < 2 {
 		return
 	}
 	for i := range sum.Quantiles {
 		q := &sum.Quantiles[i]
-		if q.P != 0.5 && q.P < 0.9 {
+		if !clusters(q.P) {
 			continue
 		}
 		if r := stat.IndicatorACF1(walked, q.Value); !math.IsNaN(r) {

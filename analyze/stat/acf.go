@@ -27,30 +27,45 @@ func ACF(y []float64, lag int) float64 {
 // IndicatorACF1 returns the lag-1 autocorrelation of the indicator {x > limit}
 // of a series: whether values beyond the limit come together. It is NaN where
 // all or none are.
-//
-// It is ACF(indicator, 1) worked out for zeros and ones, so that counting
-// suffices.
 func IndicatorACF1(x []float64, limit float64) float64 {
-	n, above, pairs := len(x), 0, 0
-	last := 0
+	d := Indicator{Limit: limit}
 	for _, v := range x {
-		y := 0
-		if v > limit {
-			y = 1
-		}
-		above += y
-		pairs += y & last
-		last = y
+		d.Add(v)
 	}
-	if above == 0 || above == n {
+	return d.ACF1()
+}
+
+// An Indicator is the series {x > Limit} of values that come one by one.
+type Indicator struct {
+	Limit float64
+
+	n, above, pairs int
+	first, last     int
+}
+
+// Add adds the next value.
+func (d *Indicator) Add(x float64) {
+	y := 0
+	if x > d.Limit {
+		y = 1
+	}
+	if d.n == 0 {
+		d.first = y
+	}
+	d.n++
+	d.above += y
+	d.pairs += y & d.last
+	d.last = y
+}
+
+// ACF1 is what IndicatorACF1 says of the values so far: ACF(indicator, 1) worked
+// out for zeros and ones, so that counting suffices.
+func (d *Indicator) ACF1() float64 {
+	if d.above == 0 || d.above == d.n {
 		return math.NaN()
 	}
-	first := 0
-	if x[0] > limit {
-		first = 1
-	}
-	k, m := float64(above), float64(above)/float64(n)
-	num := float64(pairs) - m*(2*k-float64(first)-float64(last)) + float64(n-1)*m*m
+	k, m := float64(d.above), float64(d.above)/float64(d.n)
+	num := float64(d.pairs) - m*(2*k-float64(d.first)-float64(d.last)) + float64(d.n-1)*m*m
 	return num / (k - k*m)
 }
 

@@ -53,6 +53,15 @@ func Moments(x []float64) (mean, std float64) {
 	return mean * big, std * big
 }
 
+// A Total is a compensated sum of values that come one by one.
+type Total struct{ sum compensated }
+
+// Add adds a value.
+func (t *Total) Add(x float64) { t.sum.add(x) }
+
+// Value returns the sum.
+func (t *Total) Value() float64 { return t.sum.value() }
+
 func isFinite(x float64) bool { return x-x == 0 }
 
 func moments(x []float64, scale float64) (mean, std float64) {

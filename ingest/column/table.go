@@ -114,7 +114,7 @@ func (t *Table) Scan(ctx context.Context, want []string, _ *serving.Problems, yi
 		}
 		full[i] = &t.data[j]
 	}
-	b := serving.Batch{Cols: make([]serving.Vector, len(want))}
+	b := serving.Batch{Cols: make([]serving.Vector, len(want)), Lasting: true}
 	var scratch [][]int32
 	for range want {
 		scratch = append(scratch, nil)

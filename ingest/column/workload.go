@@ -149,7 +149,7 @@ func (p *labelledPart) Scan(ctx context.Context, want []string, problems *servin
 	l := labeller{t: p.t, at: at2, hits: hits, own: slices.Index(inner, serving.ColWorkload)}
 	out := serving.Batch{Cols: make([]serving.Vector, len(want))}
 	return p.Part.Scan(ctx, inner, problems, func(b *serving.Batch) error {
-		out.Row, out.N = b.Row, b.N
+		out.Row, out.N, out.Lasting = b.Row, b.N, b.Lasting
 		k := 0
 		for i := range want {
 			if i == at {

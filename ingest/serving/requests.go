@@ -103,6 +103,10 @@ type Batch struct {
 	Row  int64 // 0-based index of the first row within its part
 	N    int
 	Cols []Vector // as wanted
+
+	// Lasting says that the table is in memory: the Floats stay as they are after
+	// the call, so that nobody has to copy millions of gaps.
+	Lasting bool
 }
 
 // A Vector is one column of a batch. Valid has a bit a row; nil means that all
