@@ -29,8 +29,9 @@ type file struct {
 	found
 	raw   *os.File
 	size  int64
-	codec string // gzip, zstd or ""
-	head  []byte // of the decompressed bytes
+	codec string          // gzip, zstd or ""
+	head  []byte          // of the decompressed bytes
+	ctx   context.Context // of the load: it ends a stream of gigabytes, too
 }
 
 // openFile opens a found file and reads its head. Standard input, which cannot
@@ -47,7 +48,7 @@ func openFile(ctx context.Context, f found, stdin io.Reader) (*file, error) {
 		raw.Close()
 		return nil, err
 	}
-	out := &file{found: f, raw: raw, size: st.Size()}
+	out := &file{found: f, raw: raw, size: st.Size(), ctx: ctx}
 	if err := out.readHead(); err != nil {
 		raw.Close()
 		return nil, err
@@ -141,9 +142,33 @@ func (f *file) damaged(err error) error {
 // whole reports whether the head is the whole file.
 func (f *file) whole() bool { return len(f.head) < headBytes }
 
-// open returns a fresh stream of the decompressed bytes. Several may be open at
-// the same time.
+// open returns a fresh stream of the decompressed bytes for as long as files are
+// loaded. Several may be open at the same time.
 func (f *file) open() (io.ReadCloser, error) {
+	r, err := f.reopen()
+	if err != nil {
+		return nil, err
+	}
+	return &live{f.ctx, r}, nil
+}
+
+// A live stream ends with its context. A small compressed file may hold
+// gigabytes without a line break, which no decoder would come back from in time.
+type live struct {
+	ctx context.Context
+	io.ReadCloser
+}
+
+func (l *live) Read(p []byte) (int, error) {
+	if err := l.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return l.ReadCloser.Read(p)
+}
+
+// reopen is open for tables that are read from later on, in scans that have a
+// context of their own.
+func (f *file) reopen() (io.ReadCloser, error) {
 	src := bufio.NewReaderSize(io.NewSectionReader(f.raw, 0, f.size), 256<<10)
 	switch f.codec {
 	case "gzip":

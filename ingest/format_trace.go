@@ -23,7 +23,7 @@ func sniffTraceCSV(p *probe) (bool, string) {
 	if p.looksJSON() {
 		return false, "JSON at the start, no line of column names"
 	}
-	return trace.SniffCSV(p.head, p.whole(), p.traceOptions())
+	return trace.SniffCSV(p.head, p.whole(), p.open, p.traceOptions())
 }
 
 func decodeTraceCSV(ctx context.Context, p *probe, l *loaded) error {
@@ -44,7 +44,7 @@ func decodeTraceJSONL(ctx context.Context, p *probe, l *loaded) error {
 // decodeText opens a table that reads the file anew in each scan: the file stays
 // open until the dataset is closed, which serves standard input and pipes, too.
 func (p *probe) decodeText(ctx context.Context, l *loaded, open func(context.Context, trace.TextFile, trace.Options) (*trace.Text, error)) error {
-	t, err := open(ctx, trace.TextFile{Path: p.path, Open: p.open, In: p.in}, p.traceOptions())
+	t, err := open(ctx, trace.TextFile{Path: p.path, Open: p.reopen, In: p.in}, p.traceOptions())
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -165,8 +166,26 @@ func decode(ctx context.Context, p *probe, l *loaded) error {
 	if len(p.head) == 0 {
 		p.in.Tried = []string{"the file is empty"}
 	}
-	p.in.Problems.Add(serving.Problem{At: serving.Pos{Path: p.path}, Message: "is nothing we know"})
+	msg := "is nothing we know"
+	if h := encodingHint(p.head); h != "" {
+		msg += ": " + h
+	}
+	p.in.Problems.Add(serving.Problem{At: serving.Pos{Path: p.path}, Message: msg})
 	return nil
+}
+
+// encodingHint says how to make text readable that is encoded in a way no format
+// has; "" where nothing points to it.
+func encodingHint(head []byte) string {
+	half := len(head) / 3 // in UTF-16, about half the bytes of plain text are 0
+	switch {
+	case bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")),
+		len(head) >= 16 && !bytes.HasPrefix(head, []byte{0, 0, 0}) && bytes.Count(head, []byte{0}) > half && bytes.Count(head, []byte{0, 0}) == 0:
+		return "it looks like UTF-16 text; convert it, e.g. iconv -f UTF-16 -t UTF-8"
+	case bytes.Count(head, []byte("\r")) > 1 && !bytes.ContainsAny(head, "\n\x00"):
+		return "its lines end with CR alone; convert it, e.g. tr '\\r' '\\n'"
+	}
+	return ""
 }
 
 // addProblem records a problem unless the decoder has told it already.
@@ -248,8 +267,8 @@ func Usable(ds *serving.Dataset) error {
 		for _, p := range in.Problems.List() {
 			lines = append(lines, p.String())
 		}
-		if in.Format == unknown && len(in.Tried) > 0 {
-			lines = append(lines, "  tried "+strings.Join(in.Tried, "; "))
+		if in.Format == unknown && len(in.Tried) == 1 { // empty, damaged
+			lines = append(lines, "  "+in.Tried[0])
 		}
 		if in.Problems.Len() == 0 {
 			lines = append(lines, in.Path+": holds no record")
@@ -259,7 +278,7 @@ func Usable(ds *serving.Dataset) error {
 	if n := len(lines); n > most {
 		lines = append(lines[:most], fmt.Sprintf("… and %d more", n-most))
 	}
-	return fmt.Errorf("nothing to report on (vreport inspect explains each file):\n  %s", strings.Join(lines, "\n  "))
+	return fmt.Errorf("nothing to report on (vreport inspect says of each file what was tried and why it was not that):\n  %s", strings.Join(lines, "\n  "))
 }
 
 // join puts the files' contents together: runs with labels, traces of one or

@@ -4,11 +4,15 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -162,17 +166,62 @@ func TestLoadKeepsWhatIsWhole(t *testing.T) {
 	}
 }
 
-func TestUsableSaysWhatWasTried(t *testing.T) {
+func TestUnknownSaysWhatWasTried(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "x.txt", "hello\n")
-	err := Usable(load(t, Options{}, "x.txt"))
-	if err == nil {
-		t.Fatal("a text is usable")
-	}
+	ds := load(t, Options{}, "x.txt")
+	tried := strings.Join(ds.Inputs[0].Tried, "\n")
 	for _, f := range Formats {
-		if !strings.Contains(err.Error(), f.Name+":") {
-			t.Errorf("%v\ndoes not say why it is no %s", err, f.Name)
+		if !strings.Contains(tried, f.Name+":") {
+			t.Errorf("%s\ndoes not say why it is no %s", tried, f.Name)
 		}
+	}
+	err := Usable(ds)
+	if err == nil || !strings.Contains(err.Error(), "inspect") || strings.Count(err.Error(), "\n") != 1 {
+		t.Errorf("%v, want a line and the way to inspect", err)
+	}
+}
+
+func TestUnknownEncodings(t *testing.T) {
+	const csv = "request_id,ttft_ms\na,5\nb,6\n"
+	wide := func(order binary.AppendByteOrder, s string) string {
+		var b []byte
+		for _, u := range utf16.Encode([]rune(s)) {
+			b = order.AppendUint16(b, u)
+		}
+		return string(b)
+	}
+	for name, c := range map[string]struct{ text, want string }{
+		"with a mark": {wide(binary.LittleEndian, "\ufeff"+csv), "iconv"},
+		"without":     {wide(binary.LittleEndian, csv), "iconv"},
+		"big-endian":  {wide(binary.BigEndian, csv), "iconv"},
+		"CR":          {strings.ReplaceAll(csv, "\n", "\r"), "tr "},
+		"binary":      {strings.Repeat("\x00\x00\x00\x07", 50), ""},
+		"text":        {"hello\n", ""},
+	} {
+		if got := encodingHint([]byte(c.text)); c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want it to name %q", name, got, c.want)
+		}
+	}
+}
+
+// A stream ends with the context of the load, wherever it is.
+func TestOpenEndsWithContext(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "x.txt", "hello\n")
+	ctx, cancel := context.WithCancel(context.Background())
+	f, err := openFile(ctx, found{path: "x.txt"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.raw.Close()
+	r, err := f.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if _, err := io.ReadAll(r); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want the context's error", err)
 	}
 }
 

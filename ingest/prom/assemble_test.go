@@ -413,3 +413,20 @@ func TestAssembleIsBounded(t *testing.T) {
 		t.Errorf("%d servers, room %+v", len(sv), r)
 	}
 }
+
+// A scrape that stands in a file once more, after others, is a copy; one that
+// follows its like is a server at rest.
+func TestAssembleDropsCopies(t *testing.T) {
+	scrape := func(start, tokens int) string {
+		return fmt.Sprintf("process_start_time_seconds %d\nvllm:generation_tokens_total{engine=\"0\",model_name=\"m\"} %d\n", start, tokens)
+	}
+	text := scrape(1000, 5) + scrape(1000, 5) + scrape(1000, 9) + scrape(2000, 3) + scrape(1000, 9) + scrape(2000, 7)
+	scrapes, _ := parse(t, "m.prom", text)
+	servers, problems := Assemble(scrapes, AssembleOptions{})
+	if len(servers) != 1 || len(servers[0].Times) != 5 || len(servers[0].Restarts) != 1 {
+		t.Errorf("%d servers, want one of 5 scrapes that restarted once", len(servers))
+	}
+	if len(problems) != 1 || problems[0].At.Line != 9 {
+		t.Errorf("problems %v, want one at line 9", problems)
+	}
+}

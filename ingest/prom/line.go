@@ -72,6 +72,7 @@ type reading struct {
 	value    float64
 	stamp    int64 // ns
 	hasStamp bool
+	noTime   bool // the timestamp is none that can be
 	exemplar bool
 }
 
@@ -102,10 +103,14 @@ func parseReading(b []byte) (r reading, err error) {
 		return r, nil
 	}
 	ts, err := parseFloat(tok)
-	if err != nil || math.IsNaN(ts) || math.Abs(ts) > 9e15 {
+	switch {
+	case err != nil || math.IsNaN(ts):
 		return r, errStamp
+	case math.Abs(ts) > 9e15: // a clock that was never set; the value is one all the same
+		r.noTime = true
+	default:
+		r.stamp, r.hasStamp = stampNanos(tok, ts), true
 	}
-	r.stamp, r.hasStamp = stampNanos(tok, ts), true
 	if tok, _ = nextToken(b); len(tok) > 0 && tok[0] != '#' {
 		return r, errTrailing
 	} else if len(tok) > 0 {

@@ -2,6 +2,7 @@ package prom
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"sort"
@@ -166,12 +167,49 @@ func (st *stream) byOrder(ps *serving.Problems) {
 		}
 	case st.oneFile():
 		st.rule = ruleFile
+		st.dropCopies(ps)
 	default:
 		st.byCounters(ps)
 	}
 	for i := range st.scrapes {
 		st.times = append(st.times, int64(i)*second)
 	}
+}
+
+// dropCopies leaves out scrapes that stand in a file once more after others:
+// taken in its order they would look like a server that went back in time.
+// Scrapes that follow each other are the same where nothing happened.
+func (st *stream) dropCopies(ps *serving.Problems) {
+	seen := map[uint64][]*facts{}
+	var last *facts
+	st.scrapes = slices.DeleteFunc(st.scrapes, func(f *facts) bool {
+		key := f.digest()
+		at := slices.IndexFunc(seen[key], f.same)
+		if at >= 0 && !f.same(last) {
+			report(ps, f, "this scrape is the one at "+seen[key][at].where()+" once more; it is left out")
+			return true
+		}
+		if at < 0 {
+			seen[key] = append(seen[key], f)
+		}
+		last = f
+		return false
+	})
+}
+
+// digest is the same for scrapes with the same values.
+func (f *facts) digest() uint64 {
+	h := uint64(len(f.values))
+	for _, v := range f.values {
+		h = (h ^ math.Float64bits(v)) * 0x100000001b3 // FNV's prime
+		h ^= h >> 29
+	}
+	return h
+}
+
+// same reports whether two scrapes have the same values of the same series.
+func (f *facts) same(o *facts) bool {
+	return slices.Equal(f.series, o.series) && slices.EqualFunc(f.values, o.values, func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) })
 }
 
 func (st *stream) oneFile() bool {

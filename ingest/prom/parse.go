@@ -348,6 +348,10 @@ func (p *parser) sampleLine(l textLine) {
 		p.noSeries(line, err)
 		return
 	}
+	if v.noTime {
+		p.in.Problems.AddKind("stamp", serving.Problem{At: serving.Pos{Path: p.path, Line: p.lines.line},
+			Message: "the timestamp is beyond the year 280000, want milliseconds since 1970; the value is taken without a time"})
+	}
 	p.style(rest)
 	p.follow(e)
 	if e.name.file != p.d.file {

@@ -572,7 +572,7 @@ func TestCorpusSniff(t *testing.T) {
 		whole := len(b) <= 256<<10
 		b = b[:min(len(b), 256<<10)]
 		got := ""
-		if ok, _ := SniffCSV(b, whole, Options{}); ok {
+		if ok, _ := SniffCSV(b, whole, func() (io.ReadCloser, error) { return os.Open(path) }, Options{}); ok {
 			got = "csv"
 		}
 		if ok, _ := SniffJSONL(b, whole, func() (io.ReadCloser, error) { return os.Open(path) }, Options{}); ok {

@@ -19,17 +19,24 @@ const FormatCSV = "trace-csv"
 const (
 	sampleLines = 4096
 	sampleBytes = 16 << 20
+	sampleSpan  = 64 << 20 // damaged lines included
 )
 
 // SniffCSV reports whether the start of a file is that of a CSV table of
-// requests, and why not. whole says that head is the whole file; maps are the
-// user's columns.
-func SniffCSV(head []byte, whole bool, opt Options) (ok bool, why string) {
+// requests, and why not. whole says that head is the whole file; open gives a
+// stream of it, which is read where the first rows are longer than head.
+func SniffCSV(head []byte, whole bool, open func() (io.ReadCloser, error), opt Options) (ok bool, why string) {
 	// A stray NUL is one damaged cell; many, or one among the names, are another
 	// kind of file.
 	names, _, _ := bytes.Cut(head, []byte("\n"))
 	if bytes.IndexByte(names, 0) >= 0 || 100*bytes.Count(head, []byte{0}) > len(head) {
 		return false, "binary data or UTF-16, no text"
+	}
+	if !whole && !hasRows(head) {
+		var err error
+		if head, whole, err = startOf(open); err != nil {
+			return false, err.Error()
+		}
 	}
 	if !whole {
 		head = head[:bytes.LastIndexByte(head, '\n')+1]
@@ -47,17 +54,11 @@ func SniffCSV(head []byte, whole bool, opt Options) (ok bool, why string) {
 
 // OpenCSV opens a request trace in a CSV file. Errors are as those of Open.
 func OpenCSV(ctx context.Context, f TextFile, opt Options) (*Text, error) {
-	r, err := f.Open()
+	head, _, err := startOf(f.Open)
 	if err != nil {
-		return nil, err
-	}
-	head := make([]byte, 256<<10)
-	n, err := io.ReadFull(r, head)
-	r.Close()
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 		return nil, fmt.Errorf("%s: %w", f.Path, err)
 	}
-	c, why := findCSV(head[:n])
+	c, why := findCSV(head)
 	if c == nil {
 		return nil, &serving.FormatError{At: serving.Pos{Path: f.Path}, Format: FormatCSV, Found: why, Want: "a line of column names and one line a request"}
 	}
@@ -223,8 +224,10 @@ func (c *csvTable) learn(ctx context.Context, in io.Reader) (learned, error) {
 		at = append(at, g)
 	}
 	r := c.open(in)
-	read := 0
 	for r.next() {
+		if r.read > sampleSpan || ctx.Err() != nil {
+			return l, ctx.Err()
+		}
 		if r.damage != "" || !c.isRow(r) {
 			continue
 		}
@@ -234,8 +237,7 @@ func (c *csvTable) learn(ctx context.Context, in io.Reader) (learned, error) {
 			}
 		}
 		l.rows++
-		read += r.pos - r.start
-		if l.rows >= sampleLines || read > sampleBytes {
+		if l.rows >= sampleLines || r.read > sampleBytes {
 			return l, ctx.Err()
 		}
 	}

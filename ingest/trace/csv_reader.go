@@ -21,6 +21,7 @@ type csvReader struct {
 	eof   bool
 	bom   bool // looked for
 	err   error
+	read  int64 // bytes taken from r
 
 	line    int // of the next record, 1-based
 	at      int // line of this record
@@ -57,7 +58,7 @@ var errMore = errors.New("more")
 // err. A record that is damaged has a reason in damage and whatever fields were
 // found.
 func (c *csvReader) next() bool {
-	for {
+	for c.err == nil {
 		err := c.parse()
 		switch {
 		case err == nil:
@@ -72,11 +73,14 @@ func (c *csvReader) next() bool {
 			return false
 		}
 	}
+	return false
 }
 
 // fill reads on, behind what is in the buffer.
 func (c *csvReader) fill() bool {
+	kept := c.end - c.pos
 	c.buf, c.pos, c.end, c.eof, c.err = refill(c.r, c.buf, c.pos, c.end)
+	c.read += int64(c.end - kept)
 	return c.err == nil
 }
 
@@ -111,12 +115,29 @@ func refill(r io.Reader, buf []byte, pos, end int) (_ []byte, _, _ int, eof bool
 }
 
 // tooLong gives up on a record that does not end, and goes on at the line
-// behind the one it started on.
+// behind the one it started on, if that has an end.
 func (c *csvReader) tooLong() {
 	c.at, c.count, c.fields = c.line, 0, c.fields[:0]
 	c.damage = "a record of more than 16 MiB"
+	for from := c.read; bytes.IndexByte(c.buf[c.pos:c.end], '\n') < 0; {
+		c.pos = c.end
+		if c.eof || !c.fill() {
+			return
+		}
+		if c.read-from > maxLine {
+			c.err = errEndless
+			c.pos = c.end
+			return
+		}
+	}
 	c.skipLine()
 }
+
+// maxLine bounds a line that is skipped: a compressed file of a few KiB may hold
+// one of gigabytes, and each scan would go through it again.
+const maxLine = 256 << 20
+
+var errEndless = errors.New("a line of more than 256 MiB")
 
 // skipLine goes to the line behind the record's first.
 func (c *csvReader) skipLine() {

@@ -30,11 +30,16 @@ func SniffJSONL(head []byte, whole bool, open func() (io.ReadCloser, error), opt
 	}
 	j := &jsonTable{}
 	l, err := j.learnFrom(context.Background(), bytes.NewReader(head), sniffRecords)
+	if err == nil && l.rows == 0 && !whole { // the first record is longer than that
+		if head, whole, err = startOf(open); err == nil {
+			l, err = j.learnFrom(context.Background(), bytes.NewReader(head), sniffRecords)
+		}
+	}
 	switch {
 	case err != nil:
 		return false, err.Error()
 	case l.rows == 0:
-		return false, "no whole record in the first 256 KiB"
+		return false, "no whole record at the start"
 	}
 	if w := j.others(); w != "" {
 		return false, w
@@ -112,6 +117,7 @@ func (j *jsonTable) learnFrom(ctx context.Context, in io.Reader, most int64) (l 
 	for {
 		more, err := r.next(func(s *jsonScan) error {
 			w.reject = false
+			w.record++
 			if whole := *s; errors.Is(whole.skip(), errShortJSON) {
 				return errShortJSON // count nothing twice
 			}
@@ -130,7 +136,7 @@ func (j *jsonTable) learnFrom(ctx context.Context, in io.Reader, most int64) (l 
 		if r.damage == "" && !w.reject {
 			l.rows++
 		}
-		if l.rows >= most || bytesRead > sampleBytes {
+		if l.rows >= most || bytesRead > sampleBytes || r.read > sampleSpan || ctx.Err() != nil {
 			break
 		}
 	}
@@ -150,7 +156,8 @@ func (j *jsonTable) learnFrom(ctx context.Context, in io.Reader, most int64) (l 
 type jsonWalk struct {
 	grow   *jsonTable // nil while scanning
 	b      *batch
-	reject bool // the record is no request
+	reject bool  // the record is no request
+	record int64 // while learning: which one it is
 	late   map[string]bool
 }
 
@@ -255,6 +262,8 @@ func (w *jsonWalk) put(n *jsonNode, text []byte) {
 			w.reject = true
 		}
 		if !w.reject {
+			n.guess.twice = n.guess.twice || n.guess.record == w.record
+			n.guess.record = w.record
 			n.guess.add(text)
 		}
 		return

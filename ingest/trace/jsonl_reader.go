@@ -15,7 +15,8 @@ type jsonReader struct {
 	end  int
 	eof  bool
 	err  error
-	line int // of pos, 1-based
+	read int64 // bytes taken from r
+	line int   // of pos, 1-based
 
 	lines   bool // one object a line: a newline ends even a damaged one
 	array   bool
@@ -39,7 +40,7 @@ func newJSONReader(r io.Reader) *jsonReader {
 // the buffer, and then begins anew. next returns false at the end; damage is not
 // "" where the object was none.
 func (j *jsonReader) next(record func(s *jsonScan) error) (more bool, err error) {
-	for {
+	for j.err == nil {
 		j.damage = ""
 		switch err := j.one(record); {
 		case err == nil:
@@ -64,13 +65,16 @@ func (j *jsonReader) next(record func(s *jsonScan) error) (more bool, err error)
 			return true, j.lost(string(d))
 		}
 	}
+	return false, nil
 }
 
 const endsEarly = "the file ends in the middle of the record"
 
 // fill reads on behind what is in the buffer.
 func (j *jsonReader) fill() bool {
+	kept := j.end - j.pos
 	j.buf, j.pos, j.end, j.eof, j.err = refill(j.r, j.buf, j.pos, j.end)
+	j.read += int64(j.end - kept)
 	return j.err == nil
 }
 
@@ -188,6 +192,7 @@ func (j *jsonReader) lost(why string) error {
 			sep = nil
 		}
 	}
+	first := j.read
 	for from := j.pos; sep != nil; {
 		if n := bytes.Index(j.buf[from:j.end], sep); n >= 0 {
 			n += from + 1
@@ -203,6 +208,10 @@ func (j *jsonReader) lost(why string) error {
 		j.line += bytes.Count(j.buf[j.pos:keep], []byte{'\n'})
 		j.pos, from = keep, keep
 		if j.eof || !j.fill() {
+			break
+		}
+		if j.read-first > maxLine {
+			j.err = errEndless
 			break
 		}
 		from = j.pos

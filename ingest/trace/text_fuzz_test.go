@@ -3,6 +3,7 @@ package trace
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -45,7 +46,7 @@ func tryText(t *testing.T, open opener, s string, buffer int) {
 	}
 	defer func(rows, memory int64) { smallRows, spoolMemory = rows, memory }(smallRows, spoolMemory)
 	smallRows, spoolMemory = -1, int64(buffer%3)*40 // the second scan reads the spool of the first
-	SniffCSV([]byte(s), buffer%2 == 0, Options{})
+	SniffCSV([]byte(s), buffer%2 == 0, func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(s)), nil }, Options{})
 	SniffJSONL([]byte(s), buffer%2 == 0, pieces(s, 0), Options{})
 	var first string
 	for _, n := range []int{0, buffer} {

@@ -1,9 +1,13 @@
 package trace
 
 import (
+	"fmt"
+	"hash/maphash"
 	"math"
 
 	"github.com/vreport/vreport/ingest/column"
+	"github.com/vreport/vreport/ingest/jsonscan"
+	"github.com/vreport/vreport/ingest/serving"
 )
 
 // A guess gathers what the values at the start of a file say of a column's type.
@@ -24,10 +28,18 @@ type guess struct {
 	lo, hi    float64
 	firstText string
 	tally     tally
+	ids       map[uint64]struct{} // hashes of request ids; nil for other columns
+	again     int                 // ids that had come already
+	record    int64               // JSON: the record that had it last
+	twice     bool                // JSON: a record had it twice
 }
 
 func newGuess(name string, commas bool) *guess {
-	return &guess{name: name, commas: commas, lo: math.Inf(1), hi: math.Inf(-1)}
+	g := &guess{name: name, commas: commas, lo: math.Inf(1), hi: math.Inf(-1)}
+	if as, _ := column.Means(name); as == serving.ColRequestID {
+		g.ids = map[uint64]struct{}{}
+	}
+	return g
 }
 
 // add takes one value, without its quotes.
@@ -37,6 +49,9 @@ func (g *guess) add(b []byte) {
 		return
 	}
 	g.n++
+	if g.ids != nil {
+		g.id(b)
+	}
 	switch c := b[0]; {
 	case c == '[':
 		g.list(b)
@@ -59,6 +74,31 @@ func (g *guess) add(b []byte) {
 	if g.firstText == "" {
 		g.firstText = string(b[:min(len(b), maxText)])
 	}
+}
+
+var idSeed = maphash.MakeSeed()
+
+// id counts request ids that come again.
+func (g *guess) id(b []byte) {
+	h := maphash.Bytes(idSeed, b)
+	if _, ok := g.ids[h]; ok {
+		g.again++
+	}
+	g.ids[h] = struct{}{}
+}
+
+// doubts says what is odd about the columns: it is no damage.
+func doubts(columns []*guess) []string {
+	var notes []string
+	for _, g := range columns {
+		if g.again > 0 {
+			notes = append(notes, fmt.Sprintf("%d of the first %d values of %s stood there before: each row counts as a request", g.again, g.n, jsonscan.Cut(g.name, 40)))
+		}
+		if g.twice {
+			notes = append(notes, fmt.Sprintf("a record has %s twice: the last is used", jsonscan.Cut(g.name, 40)))
+		}
+	}
+	return notes
 }
 
 func (g *guess) number(b []byte) bool {

@@ -73,7 +73,7 @@ func openText(ctx context.Context, f TextFile, format string, rows source, opt O
 	if err != nil {
 		return nil, err
 	}
-	l, err := rows.learn(ctx, r)
+	l, err := rows.learn(ctx, &live{ctx, r})
 	r.Close()
 	if err != nil {
 		return nil, err
@@ -243,7 +243,7 @@ func (t *Text) fillInput(l learned) {
 	if t.oneWay >= 0 {
 		notes = append(notes, fmt.Sprintf("where %s equals %s, nothing was streamed: no TTFT", t.plan.Raws[t.oneWay].Name, t.plan.Raws[t.end].Name))
 	}
-	in.Note = strings.Join(slices.Concat(notes, l.notes, t.plan.Notes), "; ")
+	in.Note = strings.Join(slices.Concat(notes, l.notes, doubts(l.columns), t.plan.Notes), "; ")
 }
 
 // Name returns the dataset's name.
@@ -313,7 +313,7 @@ func (t *Text) read(ctx context.Context, g *column.Program, problems *serving.Pr
 	if keep {
 		b.keepAll(t.worthKeeping())
 	}
-	if err := t.rows.scan(ctx, r, b); err != nil {
+	if err := t.rows.scan(ctx, &live{ctx, r}, b); err != nil {
 		return err
 	}
 	if err := b.flush(); err != nil {

@@ -121,7 +121,7 @@ func TestDialects(t *testing.T) {
 			[]string{"request_id", "ttft", "prompt_tokens", "output_tokens"}, []string{"a 0.0315 5 7", "b 0.001 6 -"}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			sniff := func(head string) (bool, string) { return SniffCSV([]byte(head), true, Options{}) }
+			sniff := func(head string) (bool, string) { return SniffCSV([]byte(head), true, nil, Options{}) }
 			if tt.in[0] == '{' || tt.in[0] == '[' {
 				sniff = func(head string) (bool, string) { return SniffJSONL([]byte(head), true, nil, Options{}) }
 			}
@@ -316,7 +316,7 @@ func TestTextUnits(t *testing.T) {
 	if !errors.As(err, &fe) || !strings.Contains(err.Error(), "--map ttft=ttft:ms") {
 		t.Errorf("error %v, want one that says what to pass", err)
 	}
-	if ok, why := SniffCSV([]byte(in), true, Options{}); !ok {
+	if ok, why := SniffCSV([]byte(in), true, nil, Options{}); !ok {
 		t.Error(why) // it is a trace: opening it says what is missing
 	}
 	tb, _ := openString(t, OpenCSV, in, Options{Map: []column.Mapping{{Canonical: "ttft", Column: "ttft", Unit: column.Millisecond}}})
@@ -330,10 +330,10 @@ func TestTextUnits(t *testing.T) {
 	}
 	const odd = "when,first\n1764000000,12\n"
 	maps := []column.Mapping{{Canonical: "ttft", Column: "first", Unit: column.Second}}
-	if ok, why := SniffCSV([]byte(odd), true, Options{Map: maps}); !ok {
+	if ok, why := SniffCSV([]byte(odd), true, nil, Options{Map: maps}); !ok {
 		t.Error(why)
 	}
-	if ok, _ := SniffCSV([]byte(odd), true, Options{}); ok {
+	if ok, _ := SniffCSV([]byte(odd), true, nil, Options{}); ok {
 		t.Error("unknown columns are taken for a trace")
 	}
 }
@@ -416,7 +416,7 @@ func TestNotTraces(t *testing.T) {
 		"empty":       "",
 		"binary":      "a,ttft_ms\x00\n1,2\n",
 	} {
-		if ok, _ := SniffCSV([]byte(s), true, Options{}); ok {
+		if ok, _ := SniffCSV([]byte(s), true, nil, Options{}); ok {
 			t.Errorf("CSV: %s is taken for a trace", name)
 		}
 	}
@@ -470,6 +470,97 @@ func TestParse(t *testing.T) {
 	for _, s := range []string{"2023-02-29 00:00:00", "2023-11-16 25:00:00", "2023-13-01", "20231116", "not a date", "2023-11-16 18:17:03.", "2023-11-16 18:17:03+99"} {
 		if ns, _, ok := parseInstant([]byte(s)); ok {
 			t.Errorf("%s: %d", s, ns)
+		}
+	}
+}
+
+// The first row may be longer than what a sniffer is given.
+func TestWideFirstRow(t *testing.T) {
+	wide := strings.Repeat("x", 2<<20)
+	for name, c := range map[string]struct {
+		open  opener
+		sniff func(head []byte, text string) (bool, string)
+		text  string
+	}{
+		"csv": {OpenCSV, func(head []byte, text string) (bool, string) { return SniffCSV(head, false, pieces(text, 0), Options{}) },
+			"request_id,ttft_ms,prompt\na,5," + wide + "\nb,6,y\n"},
+		"json": {OpenJSONL, func(head []byte, text string) (bool, string) { return SniffJSONL(head, false, pieces(text, 0), Options{}) },
+			`{"request_id":"a","ttft_ms":5,"prompt":"` + wide + `"}` + "\n" + `{"request_id":"b","ttft_ms":6}` + "\n"},
+	} {
+		if ok, why := c.sniff([]byte(c.text[:headBytes]), c.text); !ok {
+			t.Errorf("%s: %s", name, why)
+		}
+		tb, err := c.open(context.Background(), TextFile{Path: "f", Open: pieces(c.text, 0), In: &serving.Input{}}, Options{})
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if scanText(t, tb); tb.Rows() != 2 {
+			t.Errorf("%s: %d rows, want 2", name, tb.Rows())
+		}
+	}
+}
+
+// A line that does not end is not read for ever, and what came before it counts.
+func TestEndlessLine(t *testing.T) {
+	for name, c := range map[string]struct {
+		open opener
+		text string
+	}{
+		"csv":  {OpenCSV, "request_id,ttft_ms\na,5\nb,6\nc,"},
+		"json": {OpenJSONL, `{"request_id":"a","ttft_ms":5}` + "\n" + `{"request_id":"b","ttft_ms":6}` + "\n" + `{"request_id":"`},
+	} {
+		read := int64(0)
+		stream := func() (io.ReadCloser, error) {
+			read = 0
+			return io.NopCloser(io.TeeReader(io.MultiReader(strings.NewReader(c.text), endless{}), counter{&read})), nil
+		}
+		in := &serving.Input{}
+		tb, err := c.open(context.Background(), TextFile{Path: "f", Open: stream, In: in}, Options{})
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		var problems serving.Problems
+		err = tb.Scan(context.Background(), []string{string(serving.TTFT)}, &problems, func(*serving.Batch) error { return nil })
+		if err != nil || tb.Rows() != 2 || problems.Len() == 0 || read > 2*maxLine {
+			t.Errorf("%s: %v, %d rows, %d problems, %d bytes read; want 2 rows and a problem", name, err, tb.Rows(), problems.Len(), read)
+		}
+	}
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	return len(p), nil
+}
+
+type counter struct{ n *int64 }
+
+func (c counter) Write(p []byte) (int, error) { *c.n += int64(len(p)); return len(p), nil }
+
+func TestTwiceIsTold(t *testing.T) {
+	for name, c := range map[string]struct {
+		open opener
+		text string
+		want []string
+	}{
+		"names": {OpenJSONL, `{"request_id":"a","ttft_ms":5,"ttft_ms":6}` + "\n" + `{"request_id":"b","ttft_ms":6}` + "\n", []string{"has ttft_ms twice"}},
+		"ids":   {OpenCSV, "request_id,ttft_ms\na,5\nb,6\na,7\n", []string{"1 of the first 3 values of request_id"}},
+		"none":  {OpenJSONL, `{"request_id":"a","ttft_ms":5}` + "\n" + `{"request_id":"b","ttft_ms":5}` + "\n", nil},
+	} {
+		in := &serving.Input{}
+		if _, err := c.open(context.Background(), TextFile{Path: "f", Open: pieces(c.text, 0), In: in}, Options{}); err != nil {
+			t.Fatal(name, err)
+		}
+		for _, w := range c.want {
+			if !strings.Contains(in.Note, w) {
+				t.Errorf("%s: note %q, want %q in it", name, in.Note, w)
+			}
+		}
+		if c.want == nil && (strings.Contains(in.Note, "twice") || strings.Contains(in.Note, "before")) {
+			t.Errorf("%s: note %q", name, in.Note)
 		}
 	}
 }

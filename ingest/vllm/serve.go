@@ -173,6 +173,9 @@ type percentile struct {
 // member reads one top-level member.
 func (rec *record) member(key string) error {
 	d := rec.decoder
+	if rec.keys[key] {
+		d.in.Problems.AddKind("twice "+jsonscan.Cut(key, 40), d.r.Problemf("%s stands twice in one record; the last counts", jsonscan.Cut(key, 40)))
+	}
 	if len(rec.keys) < maxKeys {
 		rec.keys[key] = true
 	}
