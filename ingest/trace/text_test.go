@@ -482,9 +482,13 @@ func TestWideFirstRow(t *testing.T) {
 		sniff func(head []byte, text string) (bool, string)
 		text  string
 	}{
-		"csv": {OpenCSV, func(head []byte, text string) (bool, string) { return SniffCSV(head, false, pieces(text, 0), Options{}) },
+		"csv": {OpenCSV, func(head []byte, text string) (bool, string) {
+			return SniffCSV(head, false, pieces(text, 0), Options{})
+		},
 			"request_id,ttft_ms,prompt\na,5," + wide + "\nb,6,y\n"},
-		"json": {OpenJSONL, func(head []byte, text string) (bool, string) { return SniffJSONL(head, false, pieces(text, 0), Options{}) },
+		"json": {OpenJSONL, func(head []byte, text string) (bool, string) {
+			return SniffJSONL(head, false, pieces(text, 0), Options{})
+		},
 			`{"request_id":"a","ttft_ms":5,"prompt":"` + wide + `"}` + "\n" + `{"request_id":"b","ttft_ms":6}` + "\n"},
 	} {
 		if ok, why := c.sniff([]byte(c.text[:headBytes]), c.text); !ok {
