@@ -38,7 +38,7 @@ const (
 	leastBits     = 3
 	// exploreRows is up to how many rows a cross of its own is worth its time; of
 	// larger tables it is that of --group-by, which is counted anyway.
-	exploreRows = 2 << 20
+	exploreRows = 256 << 10
 )
 
 // planExplore adds the cross to the plan: the dimensions of --group-by, then
