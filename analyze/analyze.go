@@ -19,15 +19,21 @@ import (
 // Run analyses a dataset. The result depends on the data and the options only:
 // not on the clock, the number of processors or the order of files.
 func Run(ctx context.Context, ds *serving.Dataset, opt Options) (*Report, error) {
-	in := &Input{Data: ds, Opt: opt}
+	return (&Input{Data: ds, Opt: opt}).run(ctx)
+}
+
+// run fills the cubes, runs the sections and decides the gates.
+func (in *Input) run(ctx context.Context) (*Report, error) {
+	opt, ds := in.Opt, in.Data
 	if err := in.fill(ctx); err != nil {
 		return nil, err
 	}
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	rep := &Report{Title: opt.Title, Results: make([]Result, len(Sections))}
-	if err := runSections(ctx, in, rep); err != nil {
+	sections := in.sections()
+	rep := &Report{Title: opt.Title, Results: make([]Result, len(sections))}
+	if err := runSections(ctx, in, rep, sections); err != nil {
 		return nil, err
 	}
 	if rep.Title == "" {
@@ -41,33 +47,42 @@ func Run(ctx context.Context, ds *serving.Dataset, opt Options) (*Report, error)
 	return rep, nil
 }
 
+// sections lists what the report will hold: a section about two sides has no
+// place where there is one.
+func (in *Input) sections() []*Section {
+	return slices.DeleteFunc(slices.Clone(Sections), func(s *Section) bool { return s.Sides && in.sides == nil })
+}
+
 // runSections runs each section once those it reads have run.
-func runSections(ctx context.Context, in *Input, rep *Report) error {
+func runSections(ctx context.Context, in *Input, rep *Report, sections []*Section) error {
 	done := map[string]bool{}
-	for len(done) < len(Sections) {
-		before := len(done)
-		for i, s := range Sections {
+	for _, s := range Sections {
+		done[s.Name] = !slices.Contains(sections, s)
+	}
+	for left := len(sections); left > 0; {
+		before := left
+		for i, s := range sections {
 			ready := !slices.ContainsFunc(s.After, func(n string) bool { return !done[n] })
 			if done[s.Name] || !ready {
 				continue
 			}
-			if err := runSection(ctx, in, rep, i); err != nil {
+			if err := runSection(ctx, in, rep, i, s); err != nil {
 				return err
 			}
 			done[s.Name] = true
+			left--
 		}
-		if len(done) == before {
+		if left == before {
 			panic("analyze: sections wait for each other") // a programming error; a test walks the list
 		}
 	}
 	return nil
 }
 
-func runSection(ctx context.Context, in *Input, rep *Report, i int) error {
+func runSection(ctx context.Context, in *Input, rep *Report, i int, s *Section) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s := Sections[i]
 	v, notes, err := s.Run(ctx, in, rep)
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.Name, err)

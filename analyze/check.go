@@ -30,7 +30,7 @@ func (in *Input) checkWindow() error {
 	}
 	var spans []string
 	for _, s := range in.Data.Servers {
-		if viewOf(s, in.Opt.Window).n() > 0 {
+		if viewOf(s, in.windowOf(func() int { return in.sides.sideOf(s) })).n() > 0 {
 			return nil
 		}
 		if !s.Relative && len(s.Times) > 0 {

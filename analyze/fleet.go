@@ -14,14 +14,17 @@ import (
 // taken: an average of p95s is not a p95. The replicas stay beside it, since
 // the sum hides a hot one.
 func fleets(in *Input, all []*ServerStats) []*ServerStats {
-	type key struct{ engine, model string }
+	type key struct {
+		side          int
+		engine, model string
+	}
 	members := map[key][]*ServerStats{}
 	var order []key
 	for _, s := range all {
 		if !s.Server.Replica.OK || len(s.hists) == 0 {
 			continue // nothing says that it is one of several, or there is nothing to sum
 		}
-		k := key{s.Server.Engine, s.Server.Model.Or("")}
+		k := key{in.sideOfServer(s.Server), s.Server.Engine, s.Server.Model.Or("")}
 		if len(members[k]) == 0 {
 			order = append(order, k)
 		}
@@ -35,6 +38,7 @@ func fleets(in *Input, all []*ServerStats) []*ServerStats {
 				continue
 			}
 			f := fleetOf(k.engine, k.model, ms)
+			in.nameFleet(f, k.side)
 			if n++; n > 1 {
 				f.Server.ID += fmt.Sprintf("-%d", n)
 				f.Server.Label += fmt.Sprintf(" (%d)", n)

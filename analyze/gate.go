@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/vreport/vreport/analyze/verdict"
 	"github.com/vreport/vreport/ingest/serving"
 )
 
@@ -16,15 +17,19 @@ func decideGates(in *Input, rep *Report) (Gate, error) {
 			if err := g.slo(in, rep); err != nil {
 				return g, err
 			}
+		case "regression":
+			if err := g.regression(in, rep); err != nil {
+				return g, err
+			}
 		default:
-			return g, fmt.Errorf("gate %q is not known to this command, want slo", name)
+			return g, fmt.Errorf("gate %q is not known, want slo or regression", name)
 		}
 	}
 	return g, nil
 }
 
 // slo demands every objective of every run, and of every trace where there is
-// no run.
+// no run; of a comparison those of its second side.
 func (g *Gate) slo(in *Input, rep *Report) error {
 	if len(in.Opt.SLOs) == 0 {
 		return fmt.Errorf("--gate slo has no objective to decide, pass --slo 'ttft:p99<500ms' or set slo in the config file")
@@ -38,6 +43,9 @@ func (g *Gate) slo(in *Input, rep *Report) error {
 	}
 	if runs := Value[Runs](rep); runs != nil {
 		for _, r := range runs.Runs {
+			if in.sides != nil && in.sides.sideOf(r.Run) == before {
+				continue
+			}
 			judge(r.Run.Label, r.SLO)
 			if len(r.SLO) == 0 {
 				g.add(GateUndecided, r.Run.Label+": no objective could be applied: no request completed, or none is for this run")
@@ -46,7 +54,7 @@ func (g *Gate) slo(in *Input, rep *Report) error {
 	}
 	if sl := Value[Slices](rep); sl != nil {
 		for _, d := range sl.Datasets {
-			if d.Run == nil {
+			if d.Run == nil && !in.isBefore(d) {
 				judge(d.Dataset, d.All.SLO)
 			}
 		}
@@ -60,6 +68,58 @@ func (g *Gate) slo(in *Input, rep *Report) error {
 		}
 	}
 	return nil
+}
+
+// regression demands that no headline figure of a comparison got worse.
+func (g *Gate) regression(in *Input, rep *Report) error {
+	c := Value[Comparison](rep)
+	if c == nil {
+		return fmt.Errorf("--gate regression compares two sides, which only vreport compare has")
+	}
+	rows := slices.Concat(c.Headline, in.gatedSlices(c))
+	for _, r := range rows {
+		s := fmt.Sprintf("%s: %s", change(r), r.Call)
+		if r.Why != "" {
+			s += ", " + r.Why
+		}
+		switch r.Call {
+		case verdict.Slower:
+			if r.Mix {
+				g.add(GateUndecided, s+"; the change is one of the mix of requests")
+				continue
+			}
+			g.add(GateFail, s)
+		case verdict.Undecided:
+			g.add(GateUndecided, s)
+		default:
+			g.add(GatePass, s)
+		}
+	}
+	if len(c.Headline) == 0 {
+		g.add(GateUndecided, "the sides have no headline figure in common")
+	}
+	return nil
+}
+
+// gatedSlices are the slices that a gate decides on, too: those named with a
+// threshold of their own.
+func (in *Input) gatedSlices(c *Comparison) []*CompareRow {
+	var out []*CompareRow
+	for _, r := range c.Slices {
+		if slices.ContainsFunc(in.Opt.SliceThresholds, func(t SliceThreshold) bool { return t.matches(r) }) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// isBefore reports whether a dataset is of a comparison's first side.
+func (in *Input) isBefore(d *DatasetStats) bool {
+	if in.sides == nil {
+		return false
+	}
+	i := slices.IndexFunc(in.tables, func(t *table) bool { return t.run == d.Run && t.src.Name() == d.Dataset })
+	return i >= 0 && in.sides.sideOfTable(in.tables[i]) == before
 }
 
 // add folds one answer in: fail beats undecided beats pass.

@@ -3,6 +3,7 @@ package analyze
 import (
 	"github.com/vreport/vreport/analyze/ceiling"
 	"github.com/vreport/vreport/analyze/cube"
+	"github.com/vreport/vreport/analyze/verdict"
 	"github.com/vreport/vreport/ingest/serving"
 )
 
@@ -26,6 +27,10 @@ type Options struct {
 	Gates       []string                       // slo, regression
 	Progress    func(table string, rows int64) // told how far a scan is; nil for none
 	Workers     int                            // 0: GOMAXPROCS; no result depends on it
+	// Of a comparison.
+	Headline        []verdict.Figure           // figures that the verdict rests on; nil: DefaultHeadline
+	Thresholds      map[verdict.Figure]float64 // the change that matters, where it is not the default; without a statistic of all of a metric's
+	SliceThresholds []SliceThreshold           // the change that matters in one slice, which the regression gate then decides on
 }
 
 // DefaultOptions are the defaults of the contract.
@@ -42,3 +47,27 @@ func DefaultOptions() Options {
 
 // A Query is a named PromQL expression.
 type Query struct{ Name, Expr string }
+
+// A SliceThreshold is the change that matters of a figure in one slice.
+type SliceThreshold struct {
+	By     []serving.Term
+	Figure verdict.Figure // without a statistic: all of the metric's
+	Share  float64
+}
+
+// matches reports whether a row is of the slice and the figure.
+func (t SliceThreshold) matches(r *CompareRow) bool { return t.fits(r.By, r.Figure) }
+
+func (t SliceThreshold) fits(by []serving.Term, f verdict.Figure) bool {
+	return keyOf(t.By) == keyOf(by) && (t.Figure == f || t.Figure == verdict.Figure{Metric: f.Metric})
+}
+
+// thresholdIn is the change that matters of a figure in a slice.
+func (o *Options) thresholdIn(by []serving.Term, f verdict.Figure) float64 {
+	for _, t := range o.SliceThresholds {
+		if t.fits(by, f) {
+			return t.Share
+		}
+	}
+	return o.threshold(f)
+}

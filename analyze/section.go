@@ -17,6 +17,7 @@ type Section struct {
 	Doc   string   // what it shows, one sentence
 	Needs string   // what it needs, said where it cannot be made
 	After []string // sections whose results it reads
+	Sides bool     // of a comparison only
 
 	// Run returns a pointer to the section's value type, or nil where the data
 	// for it are missing. The report holds the results of the sections in
@@ -29,7 +30,10 @@ var Sections = []*Section{
 	{Name: "summary", Title: "Summary", Nav: "Summary",
 		Doc:   "What was measured, and the figures to see first.",
 		Needs: "any input",
-		After: []string{"runs", "latency", "sweeps", "slices", "servers", "timeline", "quality", "inputs"}, Run: runSummary},
+		After: []string{"compare", "runs", "latency", "sweeps", "slices", "servers", "timeline", "quality", "inputs"}, Run: runSummary},
+	{Name: "compare", Title: "Before and after", Nav: "Verdict", Sides: true,
+		Doc:   "Whether the second side is better or worse, for whom, and how sure that is.",
+		Needs: "two sides with something in common (vreport compare)", After: []string{"runs", "slices", "servers"}, Run: runCompare},
 	{Name: "runs", Title: "Benchmark runs", Nav: "Runs",
 		Doc:   "Every run's totals with its load, what failed, goodput, objectives, and where the file disagrees with its own requests.",
 		Needs: "a benchmark result (vllm bench serve JSON, or its printed table)", Run: runRuns},
@@ -73,5 +77,6 @@ type Input struct {
 	Data *serving.Dataset
 	Opt  Options
 
+	sides  *Sides   // of a comparison; nil of a report
 	tables []*table // the filled cubes, runs in dataset order, then traces
 }

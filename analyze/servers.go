@@ -21,7 +21,7 @@ var serverQuantiles = []float64{0.5, 0.9, 0.95, 0.99}
 func runServers(_ context.Context, in *Input, _ *Report) (any, []string, error) {
 	var out Servers
 	for _, s := range in.Data.Servers {
-		if v := viewOf(s, in.Opt.Window); v.n() > 0 {
+		if v := viewOf(s, in.windowOf(func() int { return in.sides.sideOf(s) })); v.n() > 0 {
 			out.Servers = append(out.Servers, v.stats())
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/vreport/vreport/ingest/serving"
@@ -16,6 +17,7 @@ const minSliceRequests = 72 // the least n that gives p95 a two-sided interval
 func runSummary(_ context.Context, in *Input, rep *Report) (any, []string, error) {
 	s := &Summary{Tone: "neutral", Badge: "MEASURED"}
 	s.verdict(rep)
+	s.compared(rep)
 	if sw := Value[Sweeps](rep); sw != nil {
 		for _, x := range sw.Sweeps {
 			s.Points = append(s.Points, sweepPoint(x))
@@ -32,6 +34,21 @@ func runSummary(_ context.Context, in *Input, rep *Report) (any, []string, error
 		s.Title = whatWasRead(in.Data)
 	}
 	return s, nil, nil
+}
+
+// compared puts the verdict of a comparison first: objectives are checked beside
+// it.
+func (s *Summary) compared(rep *Report) {
+	c := Value[Comparison](rep)
+	if c == nil {
+		return
+	}
+	points := slices.Concat(c.Cautions, c.Points)
+	if s.Title != "" {
+		points = append(points, s.Title)
+	}
+	s.Title, s.Badge, s.Points = c.Title, strings.ToUpper(string(c.Verdict)), append(points, s.Points...)
+	s.Tone = map[Verdict]string{VerdictBetter: "good", VerdictWorse: "bad", VerdictMixed: "warn", VerdictUndecided: "warn", VerdictEquivalent: "neutral"}[c.Verdict]
 }
 
 // whatWasRead is the headline where there is no verdict to give.

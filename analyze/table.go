@@ -28,7 +28,8 @@ type table struct {
 	all    int // index of the grouping "everything"
 	cross  int // of the cross of --group-by; -1 where no dimension of it exists
 	alone  map[string]int
-	time   int // of time windows; -1 where arrival times are missing
+	mix    []int // of the cells that a comparison splits a change by, finest first; -1 where they cannot be made
+	time   int   // of time windows; -1 where arrival times are missing
 	bad    serving.Problems
 	groups []string // the dimensions of the cross that exist
 }
@@ -45,6 +46,10 @@ func (in *Input) fill(ctx context.Context) error {
 	}
 	for _, t := range in.tables {
 		t.makePlan(in.Opt)
+		t.plan.Window = in.windowOf(func() int { return in.sides.sideOfTable(t) })
+		if in.sides != nil {
+			t.addMixCells()
+		}
 		var progress func(rows int64)
 		if p := in.Opt.Progress; p != nil {
 			progress = func(rows int64) { p(t.src.Name(), rows) }
@@ -101,6 +106,11 @@ func (t *table) makePlan(opt Options) {
 		t.plan.Limits = append(t.plan.Limits, cube.Limit{By: s.By, Metric: s.Metric, Max: s.Limit})
 		if !s.Mean && !slices.Contains(t.plan.Quantiles, s.P) {
 			t.plan.Quantiles = append(t.plan.Quantiles, s.P)
+		}
+	}
+	for _, f := range opt.Headline {
+		if p, ok := serving.QuantileOf(f.Stat); ok && !slices.Contains(t.plan.Quantiles, p) {
+			t.plan.Quantiles = append(t.plan.Quantiles, p)
 		}
 	}
 	slices.Sort(t.plan.Quantiles)

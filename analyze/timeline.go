@@ -50,7 +50,7 @@ func runTimeline(ctx context.Context, in *Input, rep *Report) (any, []string, er
 	if sv := Value[Servers](rep); sv != nil {
 		for _, s := range sv.Servers {
 			if s.Members == 0 {
-				if k := serverTrack(viewOf(s.Server, in.Opt.Window)); k != nil {
+				if k := serverTrack(viewOf(s.Server, in.windowOf(func() int { return in.sides.sideOf(s.Server) }))); k != nil {
 					tracks = append(tracks, k)
 				}
 			}

@@ -34,6 +34,12 @@ func parseArg(s string) arg {
 	return arg{label: label, path: path}
 }
 
+// SplitLabel splits `label=PATH` as Load does; label is "" where there is none.
+func SplitLabel(s string) (label, path string) {
+	a := parseArg(s)
+	return a.label, a.path
+}
+
 // A found file is one to read: its path as the user would write it, and the
 // argument it came from.
 type found struct {

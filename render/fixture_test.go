@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/vreport/vreport/analyze"
@@ -40,7 +41,7 @@ func richReport() *analyze.Report {
 		"servers": fixtureServers(), "timeline": fixtureTimelines(), "quality": fixtureQuality(runs), "inputs": fixtureInputs(),
 	}
 	notes := map[string][]string{"runs": {"Quantiles are type 7."}, "servers": {hostileText}}
-	for _, s := range analyze.Sections {
+	for _, s := range reportSections() {
 		res := analyze.Result{Section: s, Value: values[s.Name], Notes: notes[s.Name]}
 		if res.Value == nil {
 			res.Skipped = "needs data that are not there"
@@ -50,10 +51,15 @@ func richReport() *analyze.Report {
 	return rep
 }
 
+// reportSections are those of a report of one side.
+func reportSections() []*analyze.Section {
+	return slices.DeleteFunc(slices.Clone(analyze.Sections), func(s *analyze.Section) bool { return s.Sides })
+}
+
 // emptyReport is a report where every section was skipped.
 func emptyReport() *analyze.Report {
 	rep := &analyze.Report{}
-	for _, s := range analyze.Sections {
+	for _, s := range reportSections() {
 		rep.Results = append(rep.Results, analyze.Result{Section: s, Skipped: "needs data that are not there"})
 	}
 	return rep

@@ -81,6 +81,8 @@ func (r *wireReport) add(value any) {
 		if len(all) > 0 {
 			r.Timeline, r.MoreTimelines = &all[0], all[1:]
 		}
+	case *analyze.Comparison:
+		r.Compare = newWireCompare(v)
 	case *analyze.QualityFindings:
 		r.Quality = mapTo(v.Findings, newWireFinding)
 	}

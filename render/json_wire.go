@@ -25,6 +25,7 @@ type wireReport struct {
 	Command       string         `json:"command,omitempty"`
 	Gate          wireGate       `json:"gate"`
 	Summary       *wireSummary   `json:"summary,omitempty"`
+	Compare       *wireCompare   `json:"compare,omitempty"`
 	Inputs        []wireInput    `json:"inputs,omitzero"`
 	Runs          []wireRun      `json:"runs,omitzero"`
 	Slices        []wireSlice    `json:"slices,omitzero"`

@@ -57,7 +57,14 @@ func Markdown(w io.Writer, rep *analyze.Report, opt Options) error {
 func markdownAt(rep *analyze.Report, opt Options, lim mdLimits) string {
 	m := &mdWriter{lim: lim, marks: map[analyze.Quality]bool{}}
 	m.line(markdownMarker)
+	compared := analyze.Value[analyze.Comparison](rep)
+	if compared != nil {
+		m.compareHead(compared)
+	}
 	m.head(rep)
+	if compared != nil {
+		m.comparison(compared)
+	}
 	if v := analyze.Value[analyze.Runs](rep); v != nil {
 		m.runs(v)
 	}
@@ -125,7 +132,10 @@ func (m *mdWriter) head(rep *analyze.Report) {
 	if title == "" {
 		title = "vreport"
 	}
-	m.line("## " + m.text(title) + "\n")
+	compared := analyze.Value[analyze.Comparison](rep) != nil // whose verdict stands above
+	if !compared {
+		m.line("## " + m.text(title) + "\n")
+	}
 	if sign, ok := verdictSign[rep.Gate.Result]; ok {
 		m.line(fmt.Sprintf("%s **Gate: %s**\n", sign, rep.Gate.Result))
 		m.bullets(rep.Gate.Reasons, m.lim.reasons, "reasons")
@@ -137,7 +147,7 @@ func (m *mdWriter) head(rep *analyze.Report) {
 	if s.Badge != "" {
 		headline += " · " + m.text(s.Badge)
 	}
-	if s.Title != "" {
+	if s.Title != "" && !compared {
 		m.line(headline + "\n")
 	}
 	m.bullets(s.Points, m.lim.points, "points")

@@ -25,7 +25,7 @@ func pageReport() *analyze.Report {
 		"quality": f.quality(), "inputs": f.inputs(),
 	}
 	rep := &analyze.Report{Title: "Llama-3.1-8B-Instruct on one H100: concurrency sweep"}
-	for _, s := range analyze.Sections {
+	for _, s := range reportSections() {
 		res := analyze.Result{Section: s, Value: values[s.Name]}
 		if s.Name == "latency" {
 			res.Notes = []string{"Quantiles are type 7 (linear interpolation). Intervals are 95 % order-statistic intervals; they assume independent requests."}

@@ -19,6 +19,7 @@ type view struct {
 // views lists the view of every section, in the order of the report.
 var views = []view{
 	{"summary", "", viewSummary},
+	{"compare", "Change is the second side against the first; the line below it is the 95 % interval. “Undecided” is an answer: the data cannot tell. ▲ is worse and ▼ better, whatever the figure.", viewCompare},
 	{"runs", "One row a run. Sent, completed and failed stand beside every latency, because latencies cover completed requests only.", viewRuns},
 	{"latency", "p99 is the time that 99 of 100 requests stay within. The second line is the 95 % interval of the figure above it.", viewLatency},
 	{"sweeps", "Up is more throughput for the server, right is more speed for each user; the diamond marks the saturation knee, from which on each further user costs the others speed. Hollow points miss an objective.", viewSweeps},

@@ -209,7 +209,7 @@ func testReweight(t *testing.T, v *vector) {
 	var cells []MixCell
 	for i, b, a := 0, 0, 0; i < len(in.Before); i++ {
 		nb, na := in.Before[i][1], in.After[i][1]
-		cells = append(cells, MixCell{before[b : b+nb], after[a : a+na]})
+		cells = append(cells, MixCell{Weighted{X: before[b : b+nb]}, Weighted{X: after[a : a+na]}})
 		b, a = b+nb, a+na
 	}
 	s := ReweightQuantile(cells, in.P)

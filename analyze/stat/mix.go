@@ -42,34 +42,56 @@ type QuantileShift struct {
 	BeforeMix          float64 // after's speed with before's mix
 }
 
+// Weighted values are a sample; without weights each counts one.
+type Weighted struct{ X, W []float64 }
+
+// Add appends a value with its weight.
+func (v *Weighted) Add(x, w float64) { v.X, v.W = append(v.X, x), append(v.W, w) }
+
+// weight is that of value i.
+func (v Weighted) weight(i int) float64 {
+	if v.W == nil {
+		return 1
+	}
+	return v.W[i]
+}
+
+// Total is the sum of the weights.
+func (v Weighted) Total() float64 {
+	if v.W == nil {
+		return float64(len(v.X))
+	}
+	return Sum(v.W)
+}
+
 // A MixCell is the values of one cell of the workload (a prompt length band with
 // a cache state, say) on both sides.
-type MixCell struct{ Before, After []float64 }
+type MixCell struct{ Before, After Weighted }
 
 // ReweightQuantile splits the change of the p quantile by reweighting (DiNardo,
 // Fortin, Lemieux): the requests of one side are given the shares that their
 // cells have on the other. All four quantiles are the weighted type 1 quantile, so
-// that the parts add up. Cells must have values on both sides.
+// that the parts add up. Cells must have weight on both sides.
 func ReweightQuantile(cells []MixCell, p float64) QuantileShift {
-	n0, n1 := 0, 0
+	n0, n1 := 0.0, 0.0
 	for _, c := range cells {
-		n0, n1 = n0+len(c.Before), n1+len(c.After)
+		n0, n1 = n0+c.Before.Total(), n1+c.After.Total()
 	}
-	quantile := func(values func(MixCell) []float64, share func(MixCell) float64) float64 {
+	quantile := func(values func(MixCell) Weighted, share func(MixCell) float64) float64 {
 		var x []weighted
 		for _, c := range cells {
 			v := values(c)
-			w := share(c) / float64(len(v))
-			for _, y := range v {
-				x = append(x, weighted{y, w})
+			w := share(c) / v.Total()
+			for i, y := range v.X {
+				x = append(x, weighted{y, w * v.weight(i)})
 			}
 		}
 		return weightedQuantile(x, p)
 	}
-	before := func(c MixCell) []float64 { return c.Before }
-	after := func(c MixCell) []float64 { return c.After }
-	w0 := func(c MixCell) float64 { return float64(len(c.Before)) / float64(n0) }
-	w1 := func(c MixCell) float64 { return float64(len(c.After)) / float64(n1) }
+	before := func(c MixCell) Weighted { return c.Before }
+	after := func(c MixCell) Weighted { return c.After }
+	w0 := func(c MixCell) float64 { return c.Before.Total() / n0 }
+	w1 := func(c MixCell) float64 { return c.After.Total() / n1 }
 	s := QuantileShift{Before: quantile(before, w0), After: quantile(after, w1),
 		AfterMix: quantile(before, w1), BeforeMix: quantile(after, w0)}
 	s.Total = s.After - s.Before

@@ -10,12 +10,10 @@ import (
 // would type it, and the list of inputs has every name.
 const maxEchoedPaths = 40
 
-// commandLine returns the command that makes a report again. It is the same
-// whatever the order of the arguments, and names no output: two people who make
-// the same report get the same bytes.
-func commandLine(flags, paths []string) string {
-	paths = slices.Compact(slices.Sorted(slices.Values(paths)))
-	words := append([]string{"vreport", "report"}, flags...)
+// commandLine returns the command that makes a report again. It names no output:
+// two people who make the same report get the same bytes.
+func commandLine(command string, flags, paths []string) string {
+	words := append([]string{"vreport", command}, flags...)
 	for _, p := range paths[:min(len(paths), maxEchoedPaths)] {
 		words = append(words, quote(p))
 	}
@@ -25,6 +23,9 @@ func commandLine(flags, paths []string) string {
 	}
 	return s
 }
+
+// sorted puts paths into an order that says nothing of how they were typed.
+func sorted(paths []string) []string { return slices.Compact(slices.Sorted(slices.Values(paths))) }
 
 // quote quotes a word for a POSIX shell where it needs it.
 func quote(s string) string {

@@ -109,10 +109,15 @@ func FuzzDecodeConfig(f *testing.F) {
 
 // Every flag can stand in the config file, and every key there is a flag.
 func TestSettingsAreFlags(t *testing.T) {
-	flags := flagsOf(t, "report")
+	flags := flagsOf(t, "compare") // which has those of report, and its own
+	for name := range flagsOf(t, "report") {
+		if _, ok := flags[name]; !ok {
+			t.Errorf("flag --%s of report is no flag of compare", name)
+		}
+	}
 	for _, s := range settings {
 		if _, ok := flags[s.name]; !ok {
-			t.Errorf("setting %q is no flag of report", s.name)
+			t.Errorf("setting %q is no flag of report or compare", s.name)
 		}
 	}
 	for name := range flags {
@@ -131,7 +136,7 @@ func TestSettingsAreFlags(t *testing.T) {
 // typedFlags can read a flag, and a flag that was not typed is absent: no
 // default may look like a choice.
 func TestFlagTypes(t *testing.T) {
-	for _, cmd := range []string{"report", "inspect", "version"} {
+	for _, cmd := range []string{"report", "compare", "inspect", "version"} {
 		for name, f := range flagsOf(t, cmd) {
 			if name == "help" {
 				continue

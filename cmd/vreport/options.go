@@ -23,6 +23,8 @@ type options struct {
 	analyze analyze.Options
 
 	html, json, markdown string // where each output goes; "" for nowhere, "-" for standard output
+	at                   given  // where compare cuts one trace in two; its time is cut
+	cut                  int64
 	echarts              string // a stock echarts.min.js; "" for the library inside
 	strict               bool
 	progress             *bool // nil: only on a terminal
@@ -259,8 +261,8 @@ func (o *options) setGate(vs []given) error {
 	for _, v := range vs {
 		for g := range strings.SplitSeq(v.text, ",") {
 			g = strings.TrimSpace(g)
-			if g != "slo" {
-				return wrong(v, "%q is no gate, want slo", g)
+			if g != "slo" && g != "regression" {
+				return wrong(v, "%q is no gate, want slo or regression", g)
 			}
 			if !slices.Contains(o.analyze.Gates, g) {
 				o.analyze.Gates = append(o.analyze.Gates, g)

@@ -137,7 +137,7 @@ func TestCommandLine(t *testing.T) {
 	}
 	want := `vreport report --title 'it'\''s' --slo 'ttft:p99<500ms' --group-by workload,cache --checksums a.json 'b c.json'`
 	for _, paths := range [][]string{{"a.json", "b c.json"}, {"b c.json", "a.json", "a.json"}} {
-		if got := commandLine(o.flags, paths); got != want {
+		if got := commandLine("report", o.flags, sorted(paths)); got != want {
 			t.Errorf("commandLine(%q) = %s\nwant %s", paths, got, want)
 		}
 	}
@@ -145,7 +145,7 @@ func TestCommandLine(t *testing.T) {
 	for i := range many {
 		many[i] = strings.Repeat("x", i+1)
 	}
-	if got := commandLine(nil, many); !strings.HasSuffix(got, " … # and 960 further paths, see the inputs") {
+	if got := commandLine("report", nil, many); !strings.HasSuffix(got, " … # and 960 further paths, see the inputs") {
 		t.Errorf("commandLine of 1000 paths ends in %q", got[len(got)-60:])
 	}
 }

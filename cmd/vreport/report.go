@@ -22,6 +22,11 @@ import (
 type reportCmd struct {
 	Paths []string `arg:"" name:"path" help:"A file, a directory (walked), a glob, - for standard input, or label=PATH."`
 
+	ReportFlags
+}
+
+// ReportFlags are the flags of every command that writes a report.
+type ReportFlags struct {
 	Output   *string `short:"o" name:"output" placeholder:"FILE" help:"Write the HTML report here (report.html, unless another output is asked for). A dash is standard output, for one of the outputs."`
 	JSON     *string `name:"json" placeholder:"FILE" help:"Write the figures as JSON."`
 	Markdown *string `name:"markdown" placeholder:"FILE" help:"Write a summary in Markdown, for a pull request."`
@@ -29,7 +34,7 @@ type reportCmd struct {
 	Title   *string  `name:"title" placeholder:"TEXT" help:"Title of the report."`
 	SLO     []string `name:"slo" sep:"none" placeholder:"EXPR" help:"An objective: 'ttft:p99<500ms', or of one slice 'workload=chat:ttft:p95<250ms'. Repeatable."`
 	Goodput []string `name:"goodput" sep:"none" placeholder:"CONDITIONS" help:"What a good request keeps, in ms: ttft:500,tpot:50,e2el:5000."`
-	Gate    []string `name:"gate" sep:"none" placeholder:"slo" help:"Decide by exit status whether every run meets every objective: 0 yes, 1 no, 3 undecided."`
+	Gate    []string `name:"gate" sep:"none" placeholder:"slo,regression" help:"Decide by exit status: slo, whether every run meets every objective; regression, whether no headline figure of a comparison got worse. 0 yes, 1 no, 3 undecided."`
 
 	Window  *string  `name:"window" placeholder:"FROM/TO" help:"Only requests that arrived, and scrapes taken, in this time."`
 	GroupBy []string `name:"group-by" sep:"none" placeholder:"NAMES" help:"Columns whose combinations are the slices (workload,prompt_tokens,cache)."`
@@ -63,7 +68,17 @@ func (c *reportCmd) run(e *env, typed layer) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	r := &reporting{env: e, opt: o, paths: c.Paths}
+	r := &reporting{env: e, opt: o, command: commandLine("report", o.flags, sorted(c.Paths))}
+	r.load = func() ([]*serving.Dataset, error) {
+		ds, err := load(e, c.Paths, o)
+		if err != nil {
+			return nil, err
+		}
+		return []*serving.Dataset{ds}, groupable(o, ds)
+	}
+	r.analyze = func(opt analyze.Options, data []*serving.Dataset) (*analyze.Report, error) {
+		return analyze.Run(e.ctx, data[0], opt)
+	}
 	outs := r.outputs()
 	if err := checkOutputs(outs); err != nil {
 		return 0, err
@@ -71,13 +86,15 @@ func (c *reportCmd) run(e *env, typed layer) (int, error) {
 	return r.run(outs)
 }
 
-// reporting is one `vreport report` under way.
+// reporting is one report under way, of one dataset or of two sides.
 type reporting struct {
 	*env
-	opt   *options
-	paths []string
-	rep   *analyze.Report
-	print render.Options
+	opt     *options
+	command string // that makes it again
+	load    func() ([]*serving.Dataset, error)
+	analyze func(analyze.Options, []*serving.Dataset) (*analyze.Report, error)
+	rep     *analyze.Report
+	print   render.Options
 }
 
 // outputs lists what was asked for; a report where nothing was.
@@ -102,18 +119,22 @@ func (r *reporting) run(outs []*output) (int, error) {
 	if err := r.setPrint(); err != nil {
 		return 0, err
 	}
-	ds, err := load(r.env, r.paths, r.opt)
+	data, err := r.load()
+	for _, ds := range data {
+		defer ds.Close()
+	}
 	if err != nil {
 		return 0, err
 	}
-	defer ds.Close()
-	if err := errors.Join(keepApart(outs, ds), ingest.Usable(ds), groupable(r.opt, ds)); err != nil {
+	for _, ds := range data {
+		if err := errors.Join(keepApart(outs, ds), ingest.Usable(ds)); err != nil {
+			return 0, err
+		}
+	}
+	if r.rep, err = r.make(data); err != nil {
 		return 0, err
 	}
-	if r.rep, err = r.analyze(ds); err != nil {
-		return 0, err
-	}
-	trouble := collectTrouble(ds)
+	trouble := collectTrouble(data...)
 	trouble.print(r.stderr)
 	if r.opt.strict && trouble.records > 0 {
 		return 0, trouble.err()
@@ -121,22 +142,22 @@ func (r *reporting) run(outs []*output) (int, error) {
 	if err := writeOutputs(r.ctx, r.stdout, outs); err != nil {
 		return 0, err
 	}
-	r.sayDone(ds, outs)
+	r.sayDone(data, outs)
 	return r.gate(), nil
 }
 
-// analyze analyses the data and shows progress while it scans.
-func (r *reporting) analyze(ds *serving.Dataset) (*analyze.Report, error) {
+// make analyses the data and shows progress while it scans.
+func (r *reporting) make(data []*serving.Dataset) (*analyze.Report, error) {
 	m := newMeter(r.stderr, r.opt.progress)
 	defer m.end()
 	opt := r.opt.analyze
 	opt.Progress = m.scanned
-	return analyze.Run(r.ctx, ds, opt)
+	return r.analyze(opt, data)
 }
 
 // setPrint fills in how the report is printed.
 func (r *reporting) setPrint() error {
-	r.print = render.Options{Version: buildInfo().Version, Command: commandLine(r.opt.flags, r.paths)}
+	r.print = render.Options{Version: buildInfo().Version, Command: r.command}
 	if r.opt.html == "" {
 		return nil // only the page draws charts
 	}
@@ -249,7 +270,7 @@ func tables(ds *serving.Dataset) []serving.Requests {
 }
 
 // sayDone prints what was written, in one line.
-func (r *reporting) sayDone(ds *serving.Dataset, outs []*output) {
+func (r *reporting) sayDone(data []*serving.Dataset, outs []*output) {
 	var files []string
 	for _, o := range outs {
 		if o.path != "-" {
@@ -257,7 +278,11 @@ func (r *reporting) sayDone(ds *serving.Dataset, outs []*output) {
 		}
 	}
 	if len(files) > 0 {
-		say(r.stderr, "wrote %s from %s", strings.Join(files, ", "), contents(ds))
+		var from []string
+		for _, ds := range data {
+			from = append(from, contents(ds))
+		}
+		say(r.stderr, "wrote %s from %s", strings.Join(files, ", "), strings.Join(from, " against "))
 	}
 }
 

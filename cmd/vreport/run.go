@@ -36,6 +36,7 @@ type command interface {
 
 type cli struct {
 	Report  reportCmd  `cmd:"" help:"Read everything under the paths and write the report."`
+	Compare compareCmd `cmd:"" help:"Compare two sides: better, worse, mixed, equivalent or undecided, and for whom."`
 	Inspect inspectCmd `cmd:"" help:"Say what each file was recognized as, its fields and units as mapped, its records and problems."`
 	Samples samplesCmd `cmd:"" help:"Write the sample data set, to try every command on."`
 	Version versionCmd `cmd:"" help:"Print the version, the build, and whether the chart library is inside."`

@@ -27,10 +27,12 @@ type fileTrouble struct {
 
 // collectTrouble gathers the problems of the inputs: those of reading and, once a
 // report was made, those that the scan of the requests met.
-func collectTrouble(ds *serving.Dataset) *trouble {
+func collectTrouble(data ...*serving.Dataset) *trouble {
 	t := &trouble{}
-	for _, in := range ds.Inputs {
-		t.add(in.Problems.List())
+	for _, ds := range data {
+		for _, in := range ds.Inputs {
+			t.add(in.Problems.List())
+		}
 	}
 	return t
 }

@@ -1,0 +1,243 @@
+package verdict
+
+import (
+	"math"
+
+	"github.com/vreport/vreport/analyze/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Confidence of all intervals here.
+const Confidence = 0.95
+
+// Resampling is fixed, so that the same data give the same verdict.
+const (
+	resamples = 2000
+	seed      = 0x76726570
+)
+
+// An effect is log(after / before) with what is known of its error.
+type effect struct {
+	log    float64
+	se     float64 // NaN where not known
+	df     float64 // of se; +Inf where it is no estimate from few runs
+	method Method
+	p      float64 // where the method has one of its own; NaN: from log, se and df
+	lo, hi float64 // log interval, where the method has one of its own; NaN otherwise
+	halves float64 // the largest |log ratio| between the halves of one side's run; NaN where not known
+}
+
+// estimate is the effect within one stratum. family is how many figures share
+// the error rate: ranks are used only where they could ever win against it.
+func (s Stratum) estimate(f Figure, family int) (effect, bool) {
+	b, a := s.Before.present(), s.After.present()
+	e := effect{se: math.NaN(), df: math.Inf(1), p: math.NaN(), lo: math.NaN(), hi: math.NaN(), halves: math.NaN(), method: ByRatio}
+	if len(b) == 0 || len(a) == 0 || !positive(b) || !positive(a) {
+		return e, false
+	}
+	if len(b) >= 2 && len(a) >= 2 {
+		return repeated(b, a, family)
+	}
+	e.log = meanLog(a) - meanLog(b)
+	if len(b) == 1 && len(a) == 1 {
+		e.within(s, f)
+	}
+	return e, true
+}
+
+// repeated compares runs.
+func repeated(b, a []float64, family int) (effect, bool) {
+	w, ok := stat.WelchLog(b, a, Confidence)
+	if !ok {
+		return effect{}, false
+	}
+	e := effect{log: math.Log(w.Ratio), df: w.DF, p: w.P, method: ByWelch, halves: math.NaN(), lo: math.Log(w.Lo), hi: math.Log(w.Hi)}
+	if t := math.Abs(w.T); t > 0 && !math.IsInf(t, 1) {
+		e.se = math.Abs(e.log) / t
+	} else {
+		e.se = standardError(b, a)
+	}
+	// Of four runs a side no permutation is rarer than 0.029, which no figure of a
+	// family of several can pay for.
+	if len(b) >= 4 && len(a) >= 4 && stat.MinP(len(b), len(a))*float64(max(family, 1)) < 1-Confidence {
+		shift := stat.HodgesLehmann(logs(b), logs(a), Confidence)
+		e.method, e.p = ByRanks, stat.MannWhitney(b, a).P
+		e.log, e.lo, e.hi = shift.Value, shift.Lo, shift.Hi
+	}
+	return e, true
+}
+
+// within finds what one run a side can tell: the noise of its own requests.
+func (e *effect) within(s Stratum, f Figure) {
+	if b, a := s.Before.Series, s.After.Series; b != nil && a != nil {
+		if p, ok := f.quantile(); ok && enough(b, p) && enough(a, p) {
+			i := stat.BootstrapQuantiles(*b, *a, []float64{p}, resamples, Confidence, seed)[0]
+			if !math.IsNaN(i.Ratio) {
+				e.method, e.log, e.lo, e.hi, e.p = ByBootstrap, math.Log(i.Ratio), math.Log(i.Lo), math.Log(i.Hi), i.P
+				e.se = (e.hi - e.lo) / (2 * z)
+				e.halves = max(halves(*b, p), halves(*a, p))
+				return
+			}
+		}
+	}
+	vb, okb := logVariance(s.Before)
+	va, oka := logVariance(s.After)
+	if okb && oka {
+		e.method, e.se = ByInterval, math.Sqrt(vb+va)
+	}
+}
+
+var z = distuv.UnitNormal.Quantile((1 + Confidence) / 2)
+
+// logVariance is what an interval says of the variance of the logarithm.
+func logVariance(s Sample) (float64, bool) {
+	if !s.Lo.OK || !s.Hi.OK || !(s.Lo.V > 0) || s.Hi.V < s.Lo.V {
+		return 0, false
+	}
+	se := math.Log(s.Hi.V/s.Lo.V) / (2 * z)
+	return se * se * max(1, s.Spread), true
+}
+
+// enough reports whether a quantile has both ends of an interval: below, its
+// resamples know nothing of the tail.
+func enough(s *stat.Series, p float64) bool { return int64(len(s.Values)) >= stat.MinN(p, Confidence) }
+
+// halves is |log ratio| of a quantile between the first and the second half of a
+// run: two measurements of the same thing.
+func halves(s stat.Series, p float64) float64 {
+	n := len(s.Values) / 2
+	if n == 0 {
+		return math.NaN()
+	}
+	first, second := sortedCopy(s.Values[:n]), sortedCopy(s.Values[n:])
+	a, b := stat.Quantile(first, p), stat.Quantile(second, p)
+	if !(a > 0) || !(b > 0) {
+		return math.NaN()
+	}
+	return math.Abs(math.Log(b / a))
+}
+
+// combine averages the effects of strata. Each level counts the same: a sweep
+// compares levels, not requests.
+func combine(es []effect) effect {
+	if len(es) == 1 {
+		return es[0]
+	}
+	out := effect{p: math.NaN(), lo: math.NaN(), hi: math.NaN(), halves: math.NaN(), method: es[0].method}
+	k := float64(len(es))
+	variance, satterthwaite := 0.0, 0.0
+	for _, e := range es {
+		out.log += e.log / k
+		v := e.se * e.se / (k * k) // NaN where a level has none
+		variance += v
+		satterthwaite += v * v / e.df
+		if !math.IsNaN(e.halves) {
+			out.halves = math.Max(e.halves, zeroIfNaN(out.halves))
+		}
+		out.method = weaker(out.method, e.method)
+	}
+	if out.method == ByRanks {
+		out.method = ByWelch // levels are averaged by their means
+	}
+	out.se, out.df = math.Sqrt(variance), math.Inf(1)
+	if satterthwaite > 0 {
+		out.df = variance * variance / satterthwaite
+	}
+	if out.method != ByWelch && len(es) >= minSigns {
+		return bySigns(es, out)
+	}
+	return out
+}
+
+// minSigns is the number of levels from which their signs alone can reach a p
+// value below 0.05: 2/2⁶ = 0.031.
+const minSigns = 6
+
+// bySigns tests one run a side at many levels by how many levels went which way.
+// The interval is that of the mean over levels, whose spread holds the noise
+// between runs.
+func bySigns(es []effect, mean effect) effect {
+	var d []float64
+	up, down := 0, 0
+	for _, e := range es {
+		d = append(d, e.log)
+		switch {
+		case e.log > 0:
+			up++
+		case e.log < 0:
+			down++
+		}
+	}
+	_, std := stat.Moments(d)
+	n := float64(len(d))
+	mean.method, mean.df = BySigns, n-1
+	mean.se = std * math.Sqrt(n/(n-1)) / math.Sqrt(n)
+	mean.p = signP(up, down)
+	return mean
+}
+
+// signP is the two-sided p of the sign test; levels without a change drop out.
+func signP(up, down int) float64 {
+	n := up + down
+	if n == 0 {
+		return 1
+	}
+	b := distuv.Binomial{N: float64(n), P: 0.5}
+	return min(1, 2*b.CDF(float64(min(up, down))))
+}
+
+// weaker is the method that says less.
+func weaker(a, b Method) Method {
+	rank := map[Method]int{ByRanks: 0, ByWelch: 1, ByBootstrap: 2, ByInterval: 3, ByRatio: 4}
+	if rank[b] > rank[a] {
+		return b
+	}
+	return a
+}
+
+// interval returns the interval of the log effect, and p, where they are known.
+func (e effect) interval() (lo, hi, p float64, ok bool) {
+	lo, hi, p = e.lo, e.hi, e.p
+	if math.IsNaN(lo) {
+		if math.IsNaN(e.se) {
+			return 0, 0, 0, false
+		}
+		half := studentQuantile((1+Confidence)/2, e.df) * e.se
+		lo, hi = e.log-half, e.log+half
+	}
+	if math.IsNaN(p) {
+		p = studentP(e.log, e.se, e.df)
+	}
+	return lo, hi, p, true
+}
+
+// detectable is the effect that this many runs with this noise would find in
+// four of five comparisons.
+func (e effect) detectable() float64 {
+	if math.IsNaN(e.se) {
+		return math.NaN()
+	}
+	const power = 0.8
+	return (studentQuantile((1+Confidence)/2, e.df) + studentQuantile(power, e.df)) * e.se
+}
+
+func studentQuantile(p, df float64) float64 {
+	if math.IsInf(df, 1) || df > 1e6 {
+		return distuv.UnitNormal.Quantile(p)
+	}
+	return distuv.StudentsT{Sigma: 1, Nu: max(df, 1)}.Quantile(p)
+}
+
+func studentP(x, se, df float64) float64 {
+	if se == 0 {
+		if x == 0 {
+			return 1
+		}
+		return 0
+	}
+	t := math.Abs(x / se)
+	if math.IsInf(df, 1) || df > 1e6 {
+		return 2 * distuv.UnitNormal.Survival(t)
+	}
+	return 2 * distuv.StudentsT{Sigma: 1, Nu: max(df, 1)}.Survival(t)
+}

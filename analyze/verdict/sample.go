@@ -1,0 +1,57 @@
+package verdict
+
+import (
+	"math"
+
+	"github.com/vreport/vreport/analyze/stat"
+	"github.com/vreport/vreport/ingest/serving"
+)
+
+// A Sample is one figure of one side at one level of load.
+type Sample struct {
+	Values []float64 // one a run; NaN where the run lacks it
+
+	// Of the only run:
+	Series *stat.Series         // its requests' values in order of arrival
+	Lo, Hi serving.Opt[float64] // the interval the figure came with
+	N, Of  int64                // of a share: counted, out of
+	// Spread is how much wider than of independent requests an interval is:
+	// requests that share a batch, or a trace that drifts. 1 where not known.
+	Spread float64
+}
+
+// present drops missing values.
+func (s Sample) present() []float64 {
+	var out []float64
+	for _, v := range s.Values {
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// A Stratum is a level of load (and settings) that both sides have.
+type Stratum struct{ Before, After Sample }
+
+// A Method is how a row was tested.
+type Method string
+
+// The methods, the strongest first.
+const (
+	ByRanks     Method = "u_test"          // four or more runs a side
+	ByWelch     Method = "welch_log"       // two or three
+	ByModerated Method = "welch_moderated" // two or three, with the typical noise of all slices
+	BySigns     Method = "signs"           // one run a side, six or more levels
+	ByBootstrap Method = "within_run"      // one run a side: block bootstrap of its requests
+	ByInterval  Method = "interval"        // one run a side: the intervals the figures came with
+	ByCounts    Method = "counts"          // a share: out of how many
+	ByBuckets   Method = "buckets"         // histograms: by whether their buckets overlap
+	SameFiles   Method = "same_files"      // nothing to test
+	ByRatio     Method = "ratio_only"      // aggregates without an interval
+)
+
+// WithinRun reports whether a method knows of no noise between runs.
+func (m Method) WithinRun() bool {
+	return m == ByBootstrap || m == ByInterval || m == ByCounts || m == ByBuckets
+}
