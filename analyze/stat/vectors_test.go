@@ -47,8 +47,9 @@ var vectorTests = map[string]func(t *testing.T, v *vector){
 	"q7.": testQ7, "q_types.": testQTypes, "wq.": testWQ, "qci.ranks": testRanks, "qci.n20_median": testRankValues, "qci.min_n": testMinN,
 	"hd.": testHD, "slo.wilson": testWilson, "acf.neff": testNeff, "acf.lag": testACF,
 	"pareto.2d": testFront, "pareto.3d": testFront, "pareto.hv": testHypervolume, "pareto.dominated_R": testDominated, "pareto.eps": testEps,
-	"knee.sweep.": testSweep, "knee.loo": testLOO, "knee.kneed.": testKneedle, "knee.nonuniform.": testKneedle,
-	"little.trace": testLittle, "little.summary": testLittleSummary, "warmup.": testMSER, "backlog.": testBacklog,
+	"knee.sweep.": testSweep, "knee.loo": testLOO, "knee.bootstrap_exact": testKneeShares, "knee.kneed.": testKneedle, "knee.nonuniform.": testKneedle,
+	"knee.open_loop_mm1": testOpenLine, "knee.open_loop_saturation": testOpenSaturation, "slo.capacity": testCrossing, "slo.nonmonotone": testCrossing,
+	"slo.goodput_peak": testTurnDown, "little.trace": testLittle, "little.summary": testLittleSummary, "warmup.": testMSER, "backlog.": testBacklog,
 }
 
 func TestVectors(t *testing.T) { runVectors(t, "testdata/vectors.json", vectorTests) }
@@ -305,6 +306,8 @@ func testSweep(t *testing.T, v *vector) {
 	k, _ := Kneedle(in.N, in.X, ConcaveIncreasing, 1)
 	v.check(t, "Kneedle", k, want.Kneedle)
 	v.check(t, "N*", saturation(in.N, in.X), want.NStar)
+	testUSL(t, v)
+	testHinge(t, v)
 	s := Saturation(in.N, in.X)
 	if in.X[len(in.X)-1] > 1.05*in.X[len(in.X)-2] {
 		if s.Confidence != NotReached || !math.IsNaN(s.N) {
