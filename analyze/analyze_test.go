@@ -243,8 +243,8 @@ func TestSweepFrontierAndKnee(t *testing.T) {
 		t.Fatalf("sweeps %+v, want one of six levels", sw)
 	}
 	s := sw.Sweeps[0]
-	if !s.Knee.X.OK || math.Abs(s.Knee.X.V-8) > 0.01 {
-		t.Errorf("knee %+v, want saturation at 8", s.Knee)
+	if k := s.Knee("saturation"); !k.X.OK || math.Abs(k.X.V-8) > 0.01 {
+		t.Errorf("knee %+v, want saturation at 8", k)
 	}
 	var classes []string
 	for _, p := range s.Points {

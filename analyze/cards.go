@@ -34,7 +34,7 @@ func focus(rep *Report) (*RunStats, string) {
 	if len(runs.Runs) == 1 {
 		return runs.Runs[0], ""
 	}
-	if sw := Value[Sweeps](rep); sw != nil {
+	if sw := Value[Sweeps](rep); sw != nil && len(sw.Sweeps) > 0 {
 		x := sw.Sweeps[0]
 		for i := len(x.Points) - 1; i >= 0; i-- {
 			if p := x.Points[i]; p.MeetsSLO.Or(false) {

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/vreport/vreport/analyze/cube"
+	"github.com/vreport/vreport/analyze/sweep"
 	"github.com/vreport/vreport/ingest/serving"
 )
 
 // check refuses choices that the data show to be mistakes: a window beside the
 // data, a load axis that no run has. An empty report would hide them.
 func (in *Input) check() error {
-	if by := in.Opt.SweepBy; by != "" && !slices.ContainsFunc(in.Data.Runs, func(r *serving.Run) bool { _, ok := r.Setting(by); return ok }) {
+	if by := in.Opt.SweepBy; by != "" && by != sweep.Concurrency && by != sweep.Rate && !slices.ContainsFunc(in.Data.Runs, func(r *serving.Run) bool { _, ok := r.Setting(by); return ok }) {
 		return fmt.Errorf("--sweep-by %s: no run has a setting of that name, want one of %s", by, orNone(settingKeys(in.Data.Runs)))
 	}
 	return in.checkWindow()

@@ -21,8 +21,12 @@ func decideGates(in *Input, rep *Report) (Gate, error) {
 			if err := g.regression(in, rep); err != nil {
 				return g, err
 			}
+		case "capacity":
+			if err := g.capacity(in, rep); err != nil {
+				return g, err
+			}
 		default:
-			return g, fmt.Errorf("gate %q is not known, want slo or regression", name)
+			return g, fmt.Errorf("gate %q is not known, want slo, regression or capacity>=N", name)
 		}
 	}
 	return g, nil

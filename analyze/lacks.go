@@ -29,7 +29,7 @@ func Lacks(ds *serving.Dataset) []Lack {
 		"summary": true, "inputs": true,
 		"runs":     len(ds.Runs) > 0,
 		"latency":  len(ds.Runs) > 0 || tables,
-		"sweeps":   len(sweep.Find(ds.Runs, "")) > 0,
+		"sweeps":   len(sweep.Find(ds.Runs, "")) > 0 || mayGrid(ds.Runs),
 		"slices":   tables,
 		"ceilings": ceilingsNamed(ds),
 		// Whether there is an experiment to advise, or a price, is no question of

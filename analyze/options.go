@@ -24,7 +24,9 @@ type Options struct {
 	OwnGPUs     []ceiling.GPU                  // the user's own entries of the hardware catalogue
 	Price       *Price                         // nil: no cost
 	SweepBy     string                         // a setting to take as the load axis; "" for the load itself
-	Gates       []string                       // slo, regression
+	Target      float64                        // requests/s that shall be served; 0 for none
+	Capacity    float64                        // of the gate capacity>=N; 0 for none
+	Gates       []string                       // slo, regression, capacity
 	Progress    func(table string, rows int64) // told how far a scan is; nil for none
 	Workers     int                            // 0: GOMAXPROCS; no result depends on it
 	// Of a comparison.

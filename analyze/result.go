@@ -242,52 +242,6 @@ type Example struct {
 	By     []serving.Term
 }
 
-// Sweeps is the value of section "sweeps".
-type Sweeps struct{ Sweeps []*Sweep }
-
-// A Sweep is a set of runs that differ in load only.
-type Sweep struct {
-	ID        string
-	Label     string
-	Mode      serving.LoadMode
-	HeldEqual []serving.Setting
-	Differed  []Differed   // what differed beside the load, should there be any
-	Points    []SweepPoint // ascending in X
-	XName     string       // max_concurrency or request_rate
-	PerGPU    bool         // the throughput axis is per GPU: the count is known for each run
-	Front     []string     // run ids on the frontier, ties included
-	Knee      *Knee
-	Notes     []string
-}
-
-// Differed is a setting that was not the same over a sweep.
-type Differed struct {
-	Key    string
-	Values []string
-}
-
-// A SweepPoint is one load level.
-type SweepPoint struct {
-	Runs                  []*RunStats          // repeats at this level; the first is shown
-	X                     float64              // the load level
-	XUnlimited            bool                 // no limit on rate: X is the number of requests or +1 step
-	Users                 serving.Opt[float64] // mean in flight
-	OutputPerS            serving.Opt[float64] // per GPU where Sweep.PerGPU
-	PerUser               serving.Opt[float64]
-	TTFT99, TPOT50, E2E50 serving.Opt[float64] // seconds
-	Dominance             string               // frontier, tied, dominated; "" where an axis is missing
-	MeetsSLO              serving.Opt[bool]
-	Goodput               serving.Opt[float64] // requests/s
-}
-
-// A Knee is one named knee of a sweep.
-type Knee struct {
-	Method     string // saturation
-	X          serving.Opt[float64]
-	Confidence string // high, medium, low, not_reached
-	Text       string // the definition and the reading
-}
-
 // Servers is the value of section "servers".
 type Servers struct{ Servers []*ServerStats }
 

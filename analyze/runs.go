@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/vreport/vreport/analyze/cube"
+	"github.com/vreport/vreport/analyze/stat"
 	"github.com/vreport/vreport/ingest/serving"
 )
 
@@ -138,7 +139,7 @@ func (s *RunStats) inFlight() serving.Opt[float64] {
 		return serving.None[float64]()
 	}
 	if d := s.Dists.Of(serving.E2E); d != nil && d.Mean.OK {
-		return serving.Some(rate.V * d.Mean.V)
+		return serving.Some(stat.InFlightOf(rate.V, d.Mean.V))
 	}
 	ttft, itl := s.Dists.Of(serving.TTFT), s.Dists.Of(serving.ITL)
 	n := s.Counts.Completed
@@ -146,7 +147,7 @@ func (s *RunStats) inFlight() serving.Opt[float64] {
 		return serving.None[float64]()
 	}
 	gaps := max(0, float64(s.Output.V)/float64(n.V)-1)
-	return serving.Some(rate.V * (ttft.Mean.V + gaps*itl.Mean.V))
+	return serving.Some(stat.InFlightOf(rate.V, ttft.Mean.V+gaps*itl.Mean.V))
 }
 
 // users is the number of users that share the output: the cap of a closed loop

@@ -123,7 +123,7 @@ func sweepPoint(x *Sweep) string {
 		text += fmt.Sprintf("; from the lowest to the highest load %s goes %s → %s while a user's tokens/s go %s → %s",
 			unit, number(first.OutputPerS.V), number(last.OutputPerS.V), number(first.PerUser.V), number(last.PerUser.V))
 	}
-	if k := x.Knee; k != nil {
+	if k := x.Knee("saturation"); k != nil {
 		switch {
 		case !k.X.OK:
 			text += "; saturation knee not reached"
@@ -132,6 +132,18 @@ func sweepPoint(x *Sweep) string {
 		default:
 			text += fmt.Sprintf("; saturation knee near %.0f users in flight (%s confidence)", k.X.V, k.Confidence)
 		}
+	}
+	if r := x.Region(Queueing); r != nil {
+		text += fmt.Sprintf("; from %s on only the queue grows", x.axisText(r.From))
+		if r.StoppedBy != StoppedByUnknown {
+			text += " (stopped by " + r.StoppedBy + ")"
+		}
+	}
+	if c := x.Capacity; c != nil {
+		text += "; capacity under the objectives " + c.short(x)
+	}
+	if t := x.Target; t != nil && t.Instances.OK {
+		text += fmt.Sprintf("; %s requests/s take %s", number(t.Rate), plural(int(t.Instances.V), "instance", "instances"))
 	}
 	return text
 }

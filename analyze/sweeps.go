@@ -3,7 +3,6 @@ package analyze
 import (
 	"context"
 	"fmt"
-	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,10 +11,6 @@ import (
 	"github.com/vreport/vreport/analyze/sweep"
 	"github.com/vreport/vreport/ingest/serving"
 )
-
-// tieTolerance is the relative difference per axis within which a point counts
-// as tied with the frontier where there are no repeats to tell noise from.
-const tieTolerance = 0.02
 
 func runSweeps(_ context.Context, in *Input, rep *Report) (any, []string, error) {
 	runs := Value[Runs](rep)
@@ -26,183 +21,67 @@ func runSweeps(_ context.Context, in *Input, rep *Report) (any, []string, error)
 	for _, r := range runs.Runs {
 		byRun[r.Run] = r
 	}
-	var out Sweeps
+	out := Sweeps{Grids: grids(runs.Runs)}
 	for _, g := range sweep.Find(in.Data.Runs, in.Opt.SweepBy) {
-		out.Sweeps = append(out.Sweeps, newSweep(g, byRun))
+		out.Sweeps = append(out.Sweeps, newSweep(in, g, byRun))
 	}
-	if len(out.Sweeps) == 0 {
+	if len(out.Sweeps)+len(out.Grids) == 0 {
 		return nil, nil, nil
 	}
 	label(out.Sweeps)
+	out.Overlays = overlays(out.Sweeps)
 	return &out, []string{
-		"A point is on the frontier when no other point of its sweep gives more tokens/s to a user and more tokens/s in total.",
-		"Users are the concurrency of a closed loop that was reached, else the mean number of requests in flight (Little's law).",
-		"Closed loop, open loop and capped-open runs are never put on one curve.",
+		"A point is on the frontier when no other point of its sweep is better on both axes; tied, when some point is, but by no more than the noise.",
+		"Users are the concurrency of a closed loop that was reached, as vLLM's plot_pareto takes it, else the mean number of requests in flight (Little's law).",
+		"Closed loop, open loop and capped-open runs are never put on one curve, nor are slices of the requests.",
+		"Each knee has a name and a definition: they are different points, and none is the true one. The capacity under an objective is told as the bracket of the two levels it lies between, and never extrapolated.",
 	}, nil
 }
 
-func newSweep(g sweep.Group, byRun map[*serving.Run]*RunStats) *Sweep {
+func newSweep(in *Input, g sweep.Group, byRun map[*serving.Run]*RunStats) *Sweep {
 	s := &Sweep{Mode: g.Mode, XName: g.XName, PerGPU: true}
 	for _, r := range g.Runs {
-		s.PerGPU = s.PerGPU && r.GPUs.OK
+		s.PerGPU = s.PerGPU && r.GPUs.Or(0) > 0
 	}
 	for _, l := range g.Levels {
-		p := SweepPoint{X: l.X, XUnlimited: l.Unlimited}
+		var rs []reading
 		for _, r := range l.Runs {
-			p.Runs = append(p.Runs, byRun[r])
+			rs = append(rs, readingOf(byRun[r], s.PerGPU))
 		}
-		p.fill(s.PerGPU)
-		s.Points = append(s.Points, p)
+		s.Points = append(s.Points, newPoint(l, rs))
 	}
 	s.HeldEqual, s.Differed = settingsOf(g)
-	s.frontier()
-	s.Knee = s.saturation()
-	s.notes()
+	s.frontiers(in.Opt.SLOs)
+	s.knees()
+	s.regions(in)
+	s.capacity()
+	s.attained()
+	s.turnDown()
+	s.target(in.Opt.Target)
+	s.trade()
+	s.slices(in, g)
+	s.notes(in.Opt)
 	return s
 }
 
-// fill takes a level's figures: the medians over its repeats.
-func (p *SweepPoint) fill(perGPU bool) {
-	get := func(f func(*RunStats) serving.Opt[float64]) serving.Opt[float64] {
-		var vs []float64
-		for _, r := range p.Runs {
-			if v := f(r); v.OK {
-				vs = append(vs, v.V)
-			}
-		}
-		if len(vs) == 0 {
-			return serving.None[float64]()
-		}
-		slices.Sort(vs)
-		return serving.Some(stat.Quantile(vs, 0.5))
+// trade says in one sentence what the server gains by a larger batch and what
+// each user pays: it is no contradiction, it is the price.
+func (s *Sweep) trade() {
+	ps := s.reached()
+	if len(ps) < 2 {
+		return
 	}
-	p.OutputPerS = get(func(r *RunStats) serving.Opt[float64] {
-		if perGPU {
-			return r.Throughput.OutputPerGPU
-		}
-		return r.Throughput.Output
-	})
-	p.Users = get((*RunStats).users)
-	p.PerUser = get(func(r *RunStats) serving.Opt[float64] { return r.Throughput.OutputPerUser })
-	p.TTFT99 = get(func(r *RunStats) serving.Opt[float64] { return r.Dists.stat(serving.TTFT, "p99") })
-	p.TPOT50 = get(func(r *RunStats) serving.Opt[float64] { return r.Dists.stat(serving.TPOT, "p50") })
-	p.E2E50 = get(func(r *RunStats) serving.Opt[float64] { return r.Dists.stat(serving.E2E, "p50") })
-	p.Goodput = get(func(r *RunStats) serving.Opt[float64] {
-		if r.Goodput == nil {
-			return serving.None[float64]()
-		}
-		return r.Goodput.PerSecond
-	})
-	p.MeetsSLO = p.meets()
-}
-
-// meets reports whether every repeat passes every objective; missing where
-// there is none or one is undecided and none fails.
-func (p *SweepPoint) meets() serving.Opt[bool] {
-	all, any := true, false
-	for _, r := range p.Runs {
-		for _, s := range r.SLO {
-			any = true
-			if s.Result == GateFail {
-				return serving.Some(false)
-			}
-			all = all && s.Result == GatePass
-		}
+	a, b := ps[0], ps[len(ps)-1]
+	if !a.PerUser.OK || !b.PerUser.OK || b.OutputPerS.V <= a.OutputPerS.V || b.PerUser.V >= a.PerUser.V {
+		return
 	}
-	if !any || !all {
-		return serving.None[bool]()
+	what := "the server"
+	if s.PerGPU {
+		what = "each GPU"
 	}
-	return serving.Some(true)
-}
-
-// frontier marks the points by dominance on tokens/s a user × tokens/s.
-func (s *Sweep) frontier() {
-	var at []int
-	var pts [][]float64
-	for i, p := range s.Points {
-		if p.PerUser.OK && p.OutputPerS.OK {
-			at = append(at, i)
-			pts = append(pts, []float64{-p.PerUser.V, -p.OutputPerS.V})
-		}
-	}
-	classes := stat.Dominance(pts, []float64{tieTolerance, tieTolerance})
-	for k, i := range at {
-		p := &s.Points[i]
-		p.Dominance = string(classes[k])
-		if p.Dominance == "frontier" {
-			for _, r := range p.Runs {
-				s.Front = append(s.Front, r.Run.ID)
-			}
-		}
-	}
-}
-
-// saturation is the knee where the two asymptotes of a closed system cross:
-// N* = X_max · R(lowest N), with N the users in flight, X the output rate and
-// R = N/X. Of an open loop it is the first rate that is no longer achieved.
-func (s *Sweep) saturation() *Knee {
-	if s.Mode == serving.OpenLoop && s.XName == sweep.Rate {
-		return s.openSaturation()
-	}
-	var n, x []float64
-	for _, p := range s.Points {
-		if p.Users.OK && p.OutputPerS.OK && p.Users.V > 0 && p.OutputPerS.V > 0 {
-			n, x = append(n, p.Users.V), append(x, p.OutputPerS.V)
-		}
-	}
-	if len(n) == 0 {
-		return &Knee{Method: "saturation", Confidence: string(stat.NotReached), Text: "Not known: the files do not say how many requests were in flight."}
-	}
-	k := stat.Saturation(n, x)
-	out := &Knee{Method: "saturation", Confidence: string(k.Confidence)}
-	switch {
-	case k.Confidence == stat.NotReached:
-		out.Text = "Not reached: " + k.Reason + "."
-	default:
-		out.X = serving.Some(k.N)
-		out.Text = fmt.Sprintf("N* = highest tokens/s × time per token at the lowest load = %.3g users in flight. There, growth as steep as at the lowest load would reach the highest throughput; the curve bends around it, and from there on each further user costs the others speed. %s", k.N, sentence(k.Reason))
-	}
-	return out
-}
-
-func sentence(s string) string {
-	if s == "" {
-		return ""
-	}
-	return strings.ToUpper(s[:1]) + s[1:] + "."
-}
-
-// achievedShare of the offered rate below which an open loop counts as
-// saturated (spec: statistics, input rules of knees).
-const achievedShare = 0.95
-
-func (s *Sweep) openSaturation() *Knee {
-	k := &Knee{Method: "saturation", Confidence: "not_reached"}
-	levels, last := 0, math.NaN()
-	for _, p := range s.Points {
-		r := p.Runs[0]
-		if p.XUnlimited || !r.Throughput.Requests.OK {
-			continue
-		}
-		levels++
-		if got := r.Throughput.Requests.V; got < achievedShare*p.X {
-			k.X, k.Confidence = serving.Some(p.X), "medium"
-			k.Text = fmt.Sprintf("At %s requests/s offered only %s were achieved: the first level below %s of the offered rate.", number(p.X), number(got), percent(achievedShare))
-			if !math.IsNaN(last) {
-				k.Text += fmt.Sprintf(" The level before it, %s, still kept up.", number(last))
-			} else {
-				k.Confidence = "low"
-				k.Text += " It is the lowest level: the knee lies below."
-			}
-			return k
-		}
-		last = p.X
-	}
-	k.Text = fmt.Sprintf("Not reached: each of the %d offered rates was achieved.", levels)
-	if levels == 0 {
-		k.Text = "Not reached: no level has an achieved rate."
-	}
-	return k
+	s.Trade = fmt.Sprintf("From %s to %s %s gives more tokens/s, %s → %s (× %.3g), and each user gets fewer, %s → %s (÷ %.3g): the normal price of a larger batch, not a contradiction.",
+		s.loadText(a), s.loadText(b), what, number(a.OutputPerS.V), number(b.OutputPerS.V), b.OutputPerS.V/a.OutputPerS.V,
+		number(a.PerUser.V), number(b.PerUser.V), a.PerUser.V/b.PerUser.V)
 }
 
 // settingsOf lists what was equal over a sweep and what differed beside the
@@ -217,25 +96,35 @@ func settingsOf(g sweep.Group) (equal []serving.Setting, differed []Differed) {
 	add("model", first.Model.Or(""))
 	add("engine", first.Engine.Or(""))
 	add("backend", first.Backend.Or(""))
+	add("workload", first.Workload.Or(""))
+	if first.GPUs.OK {
+		add("gpus", fmt.Sprint(first.GPUs.V))
+	}
 	for _, key := range settingKeys(g.Runs) {
-		var values []string
-		missing := false
-		for _, r := range g.Runs {
-			v, ok := r.Setting(key)
-			missing = missing || !ok
-			if ok && !slices.Contains(values, v) {
-				values = append(values, v)
-			}
-		}
+		values, missing := settingValues(g.Runs, key)
 		switch {
 		case len(values) == 1 && !missing:
 			add(key, values[0])
-		case sweep.Volatile(key), key == g.XName:
+		case key == g.XName:
 		default:
-			differed = append(differed, Differed{Key: key, Values: values})
+			differed = append(differed, Differed{Key: key, Values: values, Incidental: sweep.Volatile(key)})
 		}
 	}
 	return equal, differed
+}
+
+// settingValues are the distinct values of a setting, and whether a run lacks
+// it.
+func settingValues(runs []*serving.Run, key string) (values []string, missing bool) {
+	for _, r := range runs {
+		v, ok := r.Setting(key)
+		missing = missing || !ok
+		if ok && !slices.Contains(values, v) {
+			values = append(values, v)
+		}
+	}
+	slices.SortStableFunc(values, byNumber)
+	return values, missing
 }
 
 func settingKeys(runs []*serving.Run) []string {
@@ -250,19 +139,82 @@ func settingKeys(runs []*serving.Run) []string {
 	return keys
 }
 
-func (s *Sweep) notes() {
+// notes says what touches the curve as a whole.
+func (s *Sweep) notes(opt Options) {
+	var most, sent int64
 	for _, p := range s.Points {
-		r := p.Runs[0]
-		if c := r.Run.Load.MaxConcurrency; c.OK && r.Counts.Sent.OK && c.V > r.Counts.Sent.V {
-			s.Notes = append(s.Notes, fmt.Sprintf("%s: a concurrency of %d with %d requests was never reached; users are the mean in flight.", r.Run.Label, c.V, r.Counts.Sent.V))
+		if p.Reached {
+			continue
+		}
+		for _, r := range p.Runs {
+			if c := r.Run.Load.MaxConcurrency.Or(0); c > r.Counts.Sent.Or(0) {
+				s.Unreached = append(s.Unreached, r.Run.Label)
+				most, sent = max(most, c), max(sent, r.Counts.Sent.V)
+			}
 		}
 	}
-	if s.Mode == serving.ClosedLoop {
-		s.Notes = append(s.Notes, "Closed loop only: the capacity at a fixed arrival rate is not measured. Check it with vllm bench serve --request-rate at the rate you expect.")
+	if n := len(s.Unreached); n > 0 {
+		s.Notes = append(s.Notes, fmt.Sprintf("%s: a concurrency of up to %d with %d requests is never reached, so %s no real increase in load: all requests are in flight at once. Knees count such levels as one, and regions and capacity leave them out; users are the mean in flight.",
+			strings.Join(s.Unreached, ", "), most, sent, isAre(n)))
+	}
+	switch s.Mode {
+	case serving.CappedOpen:
+		s.cappedNote()
+	case serving.ClosedLoop:
+		s.Notes = append(s.Notes, s.openLoopCheck())
 	}
 	if !s.PerGPU {
 		s.Notes = append(s.Notes, "The number of GPUs is not in the files: throughput is per server.")
 	}
+	if len(opt.SLOs) == 0 {
+		s.Notes = append(s.Notes, "No objective is set: the highest load that meets one is not known. Pass --slo, for example --slo 'ttft:p95<500ms'.")
+	}
+	if s.TurnDown == nil && len(opt.Goodput) == 0 {
+		s.Notes = append(s.Notes, "No conditions of a good request are set: where goodput turns down is not known. Pass --goodput, for example --goodput ttft:500,tpot:50.")
+	}
+}
+
+func isAre(n int) string {
+	if n == 1 {
+		return "it is"
+	}
+	return "they are"
+}
+
+// cappedNote says which of the two limits a capped-open sweep was held by: the
+// rate it was offered, or its cap.
+func (s *Sweep) cappedNote() {
+	rates := map[float64]bool{}
+	top := 0.0
+	for _, p := range s.Points {
+		for _, r := range p.Runs {
+			rates[r.Run.Load.RequestRate.V] = true
+			top = max(top, r.Throughput.Requests.Or(0))
+		}
+	}
+	if len(rates) != 1 {
+		return
+	}
+	for rate := range rates {
+		text := fmt.Sprintf("Capped-open: %s requests/s were offered under a cap on those in flight, and at most %s were completed.", number(rate), number(top))
+		if top < stat.AchievedShare*rate {
+			text += " The offered rate was never achieved, so the cap rules: the levels behave like a closed loop, and their TTFT does not show the wait for a place."
+		} else {
+			text += " From where the rate is achieved, a higher cap is no more load."
+		}
+		s.Notes = append(s.Notes, text)
+	}
+}
+
+// openLoopCheck names the check that a closed loop cannot make: it sends less
+// when the server is slow, so it never shows a collapse.
+func (s *Sweep) openLoopCheck() string {
+	rate := "RATE"
+	model := s.Points[0].Runs[0].Run.Model.Or("MODEL")
+	if c := s.Capacity; c != nil && c.At != nil && c.At.Rate.Or(0) > 0 {
+		rate = fmt.Sprintf("%.3g", c.At.Rate.V)
+	}
+	return fmt.Sprintf("Closed loop only: the final check at a fixed arrival rate is missing. A closed loop sends less when the server is slow, so it cannot show a collapse. Run vllm bench serve --model %s --request-rate %s with the same lengths, at the rate you expect.", model, rate)
 }
 
 // label names each sweep after what tells it from the others.
@@ -300,3 +252,5 @@ func lengths(s *Sweep) string {
 	}
 	return ""
 }
+
+func dirOf(r *serving.Run) string { return filepath.Dir(r.Source.Path) }

@@ -191,8 +191,25 @@ func fixtureSweeps(runs *analyze.Runs) *analyze.Sweeps {
 		HeldEqual: []serving.Setting{{Key: "model", Value: hostileModel}},
 		Differed:  []analyze.Differed{{Key: "num_prompts", Values: []string{"100", "500"}}},
 		Front:     []string{"c1", "c64"},
-		Knee:      &analyze.Knee{Method: "saturation", X: serving.Some(48.0), Confidence: "medium", Text: "throughput grows less than half as fast as the load from here on"},
-		Notes:     []string{"one repeat a level"},
+		Frontiers: []analyze.Frontier{
+			{Key: analyze.UserAxis, Classes: []string{"frontier", "dominated", "frontier"}, Shares: []float64{0.98, 0.2, 1}, Basis: "2000 resamples"},
+			{Key: "ttft_p99", Metric: serving.TTFT, P: 0.99, Classes: []string{"frontier", "tied", "frontier"}},
+		},
+		Knees: []analyze.Knee{
+			{Method: "saturation", X: serving.Some(48.0), Unit: "users", Level: serving.Some(48.0), Confidence: "medium", Text: "throughput grows less than half as fast as the load from here on", Basis: "6 of 8 answers agree " + hostileText},
+			{Method: "power", X: serving.Some(16.0), Unit: "users", Level: serving.Some(16.0), Confidence: "high", Text: "most throughput for its latency", Shares: map[string]float64{"16": 0.9, "64": 0.1}},
+			{Method: "usl", Unit: "users", Confidence: "not_reached", Text: "Not reached: no fall of throughput."},
+		},
+		Regions: []analyze.Region{
+			{Name: analyze.Room, From: 1, To: 16, Text: "Room in the batch."}, {Name: analyze.Saturating, From: 16, To: 48, Text: "Saturation."},
+			{Name: analyze.Queueing, From: 48, To: 64, Text: "Only the queue grows.", StoppedBy: analyze.StoppedByUnknown, Evidence: []string{hostileText}, Missing: []string{"max_num_seqs"}},
+		},
+		Capacity: &analyze.Capacity{Pass: serving.Some(16.0), Fail: serving.Some(64.0), Estimate: serving.Some(41.5), SurePass: serving.Some(1.0), Reentry: []float64{64}, Objectives: []string{"ttft:p99<500ms"}, Text: "Between 16 and 64."},
+		Attained: []analyze.Attained{{Share: 0.9, Pass: serving.Some(16.0), Fail: serving.Some(64.0), Decided: true}, {Share: 0.99}},
+		TurnDown: &analyze.TurnDown{X: 16, PerSecond: 2.7, Reached: true, Text: "Goodput is highest at 16."},
+		Target:   &analyze.Target{Rate: 30, Capacity: serving.Some(18.1), Instances: serving.Some(int64(2)), Headroom: serving.Some(0.171), Text: "30 requests/s take 2 instances."},
+		Trade:    "The server gives more, each user gets less.",
+		Notes:    []string{"one repeat a level"},
 	}
 	for i, r := range runs.Runs[:3] {
 		p := analyze.SweepPoint{
@@ -200,18 +217,29 @@ func fixtureSweeps(runs *analyze.Runs) *analyze.Sweeps {
 			OutputPerS: r.Throughput.OutputPerGPU, PerUser: r.Throughput.OutputPerUser,
 			TTFT99: serving.Some(0.28217), TPOT50: serving.Some(0.04012), E2E50: serving.Some(5.2),
 			Dominance: []string{"frontier", "dominated", "frontier"}[i], MeetsSLO: serving.Some(i < 2), Goodput: r.Goodput.PerSecond,
+			Reached: i < 2, Rate: r.Throughput.Requests, Share: serving.Some([]float64{0.98, 0.2, 1}[i]), Attainment: r.Goodput, Within: serving.Some(i < 2),
 		}
 		if i == 1 {
 			p.Runs = append(p.Runs, r)
 		}
 		s.Points = append(s.Points, p)
+		s.Frontiers[0].Values = append(s.Frontiers[0].Values, analyze.AxisValue{Y: p.OutputPerS, X: p.PerUser})
+		s.Frontiers[1].Values = append(s.Frontiers[1].Values, analyze.AxisValue{Y: p.OutputPerS, X: p.TTFT99})
 	}
+	slice := *s
+	slice.By, slice.Label, slice.Slices = []serving.Term{{Dim: hostileDim, Value: hostileText}}, hostileText, nil
+	s.Slices = []*analyze.Sweep{&slice}
 	open := &analyze.Sweep{
 		ID: "s2", Mode: serving.OpenLoop, XName: "request_rate",
 		Points: []analyze.SweepPoint{{Runs: runs.Runs[3:4], X: 10}, {Runs: runs.Runs[4:5], X: math.Inf(1), XUnlimited: true}},
-		Knee:   &analyze.Knee{Method: "saturation", Confidence: "not_reached"},
+		Knees:  []analyze.Knee{{Method: "saturation", Confidence: "not_reached"}},
 	}
-	return &analyze.Sweeps{Sweeps: []*analyze.Sweep{s, open}}
+	other := *s
+	other.ID, other.Label, other.Slices = "s3", hostileText, nil
+	grid := &analyze.Grid{Label: hostileModel, YName: "max_num_seqs", XName: "max_num_batched_tokens", Y: []string{"64", "128"}, X: []string{"2048", "4096"}, Limit: "500", Best: 1, Missing: 1,
+		Cells: []analyze.GridCell{{Y: 0, X: 0, Run: runs.Runs[0], Rate: serving.Some(9.8), E2E: serving.Some(0.45)}, {Y: 0, X: 1, Run: runs.Runs[1], Rate: serving.Some(12.5)}, {Y: 1, X: 0, Run: runs.Runs[2]}}}
+	return &analyze.Sweeps{Sweeps: []*analyze.Sweep{s, open, &other}, Grids: []*analyze.Grid{grid},
+		Overlays: []analyze.Overlay{{Sweeps: []int{0, 2}, Differ: []string{hostileDim + " (" + hostileText + ")"}}}}
 }
 
 func fixtureSlice(by []serving.Term, share, ttft float64) *analyze.Slice {

@@ -67,7 +67,10 @@ func (r *wireReport) add(value any) {
 		r.Datasets = mapTo(v.Datasets, newWireDataset)
 		r.Slices = newWireSlices(v)
 	case *analyze.Sweeps:
-		r.Sweeps = mapTo(v.Sweeps, newWireSweep)
+		r.Sweeps = newWireSweeps(v)
+		for _, g := range v.Grids {
+			r.Grids = append(r.Grids, newWireGrid(g))
+		}
 	case *analyze.Ceilings:
 		r.Ceilings = mapTo(v.Ceilings, newWireCeiling)
 	case *analyze.AdviceList:

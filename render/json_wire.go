@@ -31,6 +31,7 @@ type wireReport struct {
 	Slices        []wireSlice    `json:"slices,omitzero"`
 	Datasets      []wireDataset  `json:"datasets,omitzero"`
 	Sweeps        []wireSweep    `json:"sweeps,omitzero"`
+	Grids         []wireGrid     `json:"grids,omitempty"`
 	Ceilings      []wireCeiling  `json:"ceilings,omitzero"`
 	Advice        []wireAdvice   `json:"advice,omitzero"`
 	Cost          *wireCost      `json:"cost,omitempty"`
@@ -303,55 +304,6 @@ type wireExample struct {
 	Row    int64              `json:"row,omitempty"`
 	By     map[string]string  `json:"by,omitempty"`
 	Values map[string]float64 `json:"values"`
-}
-
-type wireSweep struct {
-	ID        string            `json:"id"`
-	Label     string            `json:"label,omitempty"`
-	By        map[string]string `json:"by"`
-	HeldEqual map[string]string `json:"held_equal"`
-	Differed  []wireDiffered    `json:"differed,omitempty"`
-	Load      string            `json:"load"`
-	XName     string            `json:"x_name,omitempty"`
-	Points    []wirePoint       `json:"points"`
-	Pareto    *wirePareto       `json:"pareto,omitempty"`
-	Knees     []wireKnee        `json:"knees,omitempty"`
-	Notes     []string          `json:"notes,omitempty"`
-}
-
-type wireDiffered struct {
-	Key    string   `json:"key"`
-	Values []string `json:"values"`
-}
-
-type wirePoint struct {
-	Run          string   `json:"run"`
-	Runs         []string `json:"runs,omitempty"`
-	X            *float64 `json:"x,omitempty"`
-	XUnlimited   bool     `json:"x_unlimited,omitempty"`
-	Users        *float64 `json:"users,omitempty"`
-	Repeats      int      `json:"repeats"`
-	Output       *float64 `json:"output_tokens_per_s,omitempty"`
-	OutputPerGPU *float64 `json:"output_tokens_per_s_per_gpu,omitempty"`
-	PerUser      *float64 `json:"output_tokens_per_s_per_user,omitempty"`
-	TTFT99       *float64 `json:"ttft_p99,omitempty"`
-	TPOT50       *float64 `json:"tpot_p50,omitempty"`
-	E2E50        *float64 `json:"e2e_p50,omitempty"`
-	Goodput      *float64 `json:"goodput_requests_per_s,omitempty"`
-	Dominance    string   `json:"dominance,omitempty"`
-	MeetsSLO     *bool    `json:"meets_slo,omitempty"`
-}
-
-type wirePareto struct {
-	Axes  []string `json:"axes"`
-	Front []string `json:"front"`
-}
-
-type wireKnee struct {
-	Method     string   `json:"method"`
-	X          *float64 `json:"x,omitempty"`
-	Confidence string   `json:"confidence,omitempty"`
-	Text       string   `json:"text,omitempty"`
 }
 
 type wireServer struct {

@@ -127,7 +127,9 @@ func (f *pageFixture) latency(runs *analyze.Runs, ds *analyze.DatasetStats) *ana
 func (f *pageFixture) sweeps(runs *analyze.Runs) *analyze.Sweeps {
 	s := &analyze.Sweep{ID: "sweep-1", Label: "Llama-3.1-8B-Instruct, vllm, 1024 in / 256 out", Mode: serving.ClosedLoop, XName: "max_concurrency", PerGPU: true,
 		HeldEqual: []serving.Setting{{Key: "model", Value: "meta-llama/Llama-3.1-8B-Instruct"}, {Key: "max_num_seqs", Value: "128"}},
-		Knee:      &analyze.Knee{Method: "saturation", X: serving.Some(66.), Confidence: "high", Text: "N* = highest tokens/s × time per token at the lowest load = 66 users in flight: beyond it more load mostly adds waiting."},
+		Frontiers: []analyze.Frontier{{Key: analyze.UserAxis}, {Key: "ttft_p99", Metric: serving.TTFT, P: .99}},
+		Regions:   []analyze.Region{{Name: analyze.Room, From: 1, To: 66}, {Name: analyze.Saturating, From: 66, To: 128}, {Name: analyze.Queueing, From: 128, To: 256, StoppedBy: analyze.StoppedBySeqs}},
+		Knees:     []analyze.Knee{{Method: "saturation", X: serving.Some(66.), Level: serving.Some(66.), Confidence: "high", Text: "N* = highest tokens/s × time per token at the lowest load = 66 users in flight: beyond it more load mostly adds waiting."}},
 		Notes:     []string{"Closed loop only: the capacity at a fixed arrival rate is not measured. Check it with vllm bench serve --request-rate at the rate you expect."}}
 	for _, r := range runs.Runs {
 		p := analyze.SweepPoint{Runs: []*analyze.RunStats{r}, X: float64(r.Run.Load.MaxConcurrency.V), Users: serving.Some(float64(r.Run.Load.MaxConcurrency.V)), OutputPerS: r.Throughput.OutputPerGPU, PerUser: r.Throughput.OutputPerUser,
@@ -146,6 +148,11 @@ func (f *pageFixture) sweeps(runs *analyze.Runs) *analyze.Sweeps {
 		case "c4":
 			p.Dominance, p.PerUser = "dominated", serving.Some(p.PerUser.V*.83)
 			p.OutputPerS = serving.Some(p.OutputPerS.V * .8)
+		}
+		p.Reached = true
+		for k, x := range []serving.Opt[float64]{p.PerUser, p.TTFT99} {
+			f := &s.Frontiers[k]
+			f.Classes, f.Values = append(f.Classes, p.Dominance), append(f.Values, analyze.AxisValue{Y: p.OutputPerS, X: x})
 		}
 		s.Points = append(s.Points, p)
 		s.Front = append(s.Front, r.Run.ID)

@@ -228,7 +228,7 @@ func TestDegenerateCharts(t *testing.T) {
 	run := &analyze.RunStats{Run: &serving.Run{}}
 	for name, s := range map[string]*analyze.Sweep{
 		"nothing": {}, "no figures": {Points: []analyze.SweepPoint{{Runs: []*analyze.RunStats{run}}, {Runs: []*analyze.RunStats{run}}}},
-		"zeros": {XName: "max_concurrency", Knee: &analyze.Knee{X: serving.Some(0.)}, Points: []analyze.SweepPoint{
+		"zeros": {XName: "max_concurrency", Knees: []analyze.Knee{{X: serving.Some(0.), Level: serving.Some(0.)}}, Points: []analyze.SweepPoint{
 			{Runs: []*analyze.RunStats{run}, OutputPerS: serving.Some(0.), PerUser: serving.Some(0.), TPOT50: serving.Some(0.)},
 			{Runs: []*analyze.RunStats{run}, X: 1, XUnlimited: true, OutputPerS: serving.Some(0.), PerUser: serving.Some(0.), TPOT50: serving.Some(0.)}}},
 	} {

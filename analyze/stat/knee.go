@@ -1,6 +1,7 @@
 package stat
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -23,6 +24,18 @@ type Knee struct {
 	N          float64
 	Confidence Confidence
 	Reason     string
+	Shares     map[float64]float64 // of the resamples, by the level they answer; nil without repeats
+}
+
+// Knees are the named knees of a closed-loop sweep. A knee has no single true
+// value, so each keeps its name.
+type Knees struct {
+	Saturation Knee // where the asymptotes cross, N*
+	Power      Knee // greatest X²/N, a level
+	USL        Knee // the peak of the scalability law, beyond which throughput falls
+	Kneedle    Knee // the geometric cross-check
+	Fit        USL  // valid where Fitted
+	Fitted     bool
 }
 
 // Rules of what makes a knee and how it is graded (judgement).
@@ -31,63 +44,175 @@ const (
 	stillRising  = 0.05 // gain of throughput over the level before
 	mostlyStable = 0.8
 	hardlyStable = 0.5
-	agree        = 2.0 // factor between the methods
-	disagree     = 4.0
+	agree        = 2.0  // factor between the methods
+	disagree     = 4.0  //
+	usualNoise   = 0.03 // of throughput, where there are no repeats to tell it
 )
 
-// Saturation returns the saturation knee N* of a closed-loop sweep: users (or
-// concurrency) n and throughput x, in any order, repeats of a level allowed.
+// FindKnees returns the knees of a closed-loop sweep with users (or concurrency)
+// n, and the throughput of each repeat of each level. A level's repeats stand
+// for it with their median.
 //
-//	N* = X_max · R(lowest n), R = n/x
+// N* = X_max · R(lowest n), with R = n/x, is where the asymptotes N/R and X_max
+// of a closed system cross: the curve bends around it. With fewer than 4 levels,
+// or the best throughput at the last level and more than 5 % above the one
+// before, no knee is reached.
 //
-// is where the asymptotes N/R and X_max of a closed system cross: the
-// curve bends around it. With fewer than 4 levels, or the best throughput at
-// the last level and more than 5 % above the one before, it is not reached.
+// The confidence comes from resampling the repeats within each level or, where
+// there are none, from leaving out one level at a time: high where at least 80 %
+// of the answers are within one level of the whole's and N*, power and Kneedle
+// are within a factor 2 of each other; low below 50 % or beyond a factor 4.
 //
-// The confidence leaves one level out at a time: high where at least 80 % of the
-// answers are within one level of the whole's and the power knee and Kneedle are
-// within a factor 2 of it, low below 50 % or beyond a factor 4.
-//
-// Source: Denning and Buzen, The Operational Analysis of Queueing Network Models
+// Sources: Denning and Buzen, The Operational Analysis of Queueing Network Models
 // (1978); Kleinrock, Power and Deterministic Rules of Thumb (1979).
+func FindKnees(n []float64, repeats [][]float64) Knees {
+	n, repeats = usable(n, repeats)
+	x := medians(repeats)
+	var out Knees
+	out.Fit, out.Fitted = FitUSL(n, x)
+	if why := unreached(n, x); why != "" {
+		none := Knee{N: math.NaN(), Confidence: NotReached, Reason: why}
+		out.Saturation, out.Power, out.USL, out.Kneedle = none, none, none, none
+		return out
+	}
+	kneedle := func(n, x []float64) float64 {
+		if k, ok := Kneedle(n, x, ConcaveIncreasing, 1); ok {
+			return k
+		}
+		return math.NaN()
+	}
+	spread := spreadOf(saturation(n, x), PowerKnee(n, x), kneedle(n, x))
+	out.Saturation = graded(n, repeats, saturation, spread)
+	out.Power = graded(n, repeats, PowerKnee, spread)
+	out.Kneedle = graded(n, repeats, kneedle, spread)
+	if math.IsNaN(out.Kneedle.N) {
+		out.Kneedle.Confidence, out.Kneedle.Reason = NotReached, "the curve has no bend that stands out from its chord"
+	}
+	out.USL = out.peak(x, noiseOf(repeats))
+	return out
+}
+
+// peak is the peak of the fit, where its guards let it be told.
+func (k *Knees) peak(x []float64, noise float64) Knee {
+	none := func(why string) Knee { return Knee{N: math.NaN(), Confidence: NotReached, Reason: why} }
+	switch {
+	case !k.Fitted:
+		return none("the law cannot be fitted to these levels")
+	case !k.Fit.Fits():
+		return none(fmt.Sprintf("the law does not describe this curve (residual %.1f %%, at most %.0f %% allowed), as where a limit cuts it off", 100*k.Fit.Residual, 100*maxUSLResidual))
+	case !k.Fit.Retrograde(x, noise):
+		return none(fmt.Sprintf("no fall of throughput beyond its highest level that exceeds the noise of %.1f %%", 100*noise))
+	}
+	return Knee{N: k.Fit.Peak(), Confidence: Medium, Reason: fmt.Sprintf("residual %.1f %%, a falling end beats a flat one by ΔBIC %.0f, and the fall exceeds the noise of %.1f %%", 100*k.Fit.Residual, k.Fit.DeltaBIC, 100*noise)}
+}
+
+// Saturation returns the saturation knee N* alone, of a sweep in any order;
+// repeats of a level are the same n.
 func Saturation(n, x []float64) Knee {
-	n, x = levelsOf(n, x)
+	levels, repeats := levelsOf(n, x)
+	return FindKnees(levels, repeats).Saturation
+}
+
+func unreached(n, x []float64) string {
 	if len(n) < minLevels {
-		return Knee{math.NaN(), NotReached, fmt.Sprintf("%d load levels, and a knee takes at least %d", len(n), minLevels)}
+		return fmt.Sprintf("%d load levels, and a knee takes at least %d", len(n), minLevels)
 	}
 	last := len(n) - 1
 	if gain := x[last]/slices.Max(x[:last]) - 1; gain > stillRising {
-		return Knee{math.NaN(), NotReached, fmt.Sprintf("throughput still rises by %.0f %% at the last level, so the knee is at %.4g or above", 100*gain, n[last])}
+		return fmt.Sprintf("throughput still rises by %.0f %% at the last level, so the knee is at %.4g or above", 100*gain, n[last])
 	}
-	full := saturation(n, x)
-	stable := 0
-	for i := range n {
-		if math.Abs(position(n, saturation(without(n, i), without(x, i)))-position(n, full)) <= 1+1e-9 {
-			stable++
-		}
-	}
-	return grade(full, stable, n, x)
+	return ""
 }
 
-// grade says how far a knee is to be trusted, from how many answers without one
-// level are close to it and from the other methods.
-func grade(full float64, stable int, n, x []float64) Knee {
-	power := PowerKnee(n, x)
-	lo, hi := min(full, power), max(full, power)
-	reason := fmt.Sprintf("%d of %d answers without one level are within one level of it; power knee %.4g", stable, len(n), power)
-	if k, ok := Kneedle(n, x, ConcaveIncreasing, 1); ok {
-		lo, hi = min(lo, k), max(hi, k)
-		reason += fmt.Sprintf(", Kneedle %.4g", k)
+// graded finds a knee and says how far it can be trusted.
+func graded(n []float64, repeats [][]float64, find func(n, x []float64) float64, spread float64) Knee {
+	x := medians(repeats)
+	k := Knee{N: find(n, x)}
+	if math.IsNaN(k.N) {
+		return k
 	}
-	share := float64(stable) / float64(len(n))
-	c := Medium
+	share := 0.0
+	near := func(v float64) bool { return math.Abs(position(n, v)-position(n, k.N)) <= 1+1e-9 }
+	if repeated(repeats) {
+		k.Shares = KneeShares(n, repeats, median, find)
+		for v, s := range k.Shares {
+			if near(v) {
+				share += s
+			}
+		}
+		k.Reason = fmt.Sprintf("%.0f %% of %d resamples of the repeats are within one level of it", 100*share, Resamples)
+	} else {
+		stable := 0
+		for i := range n {
+			if near(find(without(n, i), without(x, i))) {
+				stable++
+			}
+		}
+		share = float64(stable) / float64(len(n))
+		k.Reason = fmt.Sprintf("%d of %d answers without one level are within one level of it", stable, len(n))
+	}
+	k.Reason += fmt.Sprintf("; saturation, power and Kneedle differ by a factor %.2g", spread)
+	k.Confidence = Medium
 	switch {
-	case share < hardlyStable || hi > disagree*lo:
-		c = Low
-	case share >= mostlyStable && hi <= agree*lo:
-		c = High
+	case share < hardlyStable || spread > disagree:
+		k.Confidence = Low
+	case share >= mostlyStable && spread <= agree:
+		k.Confidence = High
 	}
-	return Knee{full, c, reason}
+	return k
+}
+
+// spreadOf is the factor between the smallest and the largest of some answers.
+func spreadOf(vs ...float64) float64 {
+	lo, hi := math.Inf(1), 0.0
+	for _, v := range vs {
+		if !math.IsNaN(v) {
+			lo, hi = min(lo, v), max(hi, v)
+		}
+	}
+	return hi / lo
+}
+
+// repeated reports whether each level but at most one has repeats to resample.
+func repeated(repeats [][]float64) bool {
+	single := 0
+	for _, r := range repeats {
+		if len(r) < 2 {
+			single++
+		}
+	}
+	return single <= 1
+}
+
+// noiseOf is twice the median coefficient of variation of the repeats.
+func noiseOf(repeats [][]float64) float64 {
+	var cvs []float64
+	for _, r := range repeats {
+		if len(r) > 1 {
+			cvs = append(cvs, CV(r))
+		}
+	}
+	if len(cvs) == 0 {
+		return usualNoise
+	}
+	slices.Sort(cvs)
+	return 2 * Quantile(cvs, 0.5)
+}
+
+// CV is the coefficient of variation of some values, by the sample's deviation.
+func CV(v []float64) float64 {
+	if len(v) < 2 {
+		return math.NaN()
+	}
+	mean := 0.0
+	for _, x := range v {
+		mean += x / float64(len(v))
+	}
+	ss := 0.0
+	for _, x := range v {
+		ss += (x - mean) * (x - mean)
+	}
+	return math.Sqrt(ss/float64(len(v)-1)) / math.Abs(mean)
 }
 
 func saturation(n, x []float64) float64 { return slices.Max(x) * n[0] / x[0] }
@@ -109,24 +234,50 @@ func PowerKnee(n, x []float64) float64 {
 	return n[best]
 }
 
-// levelsOf orders a sweep by load and takes the median of repeats. Points that
-// are no positive numbers are left out.
-func levelsOf(n, x []float64) (ns, xs []float64) {
+// levelsOf orders a sweep by load and collects repeats.
+func levelsOf(n, x []float64) (levels []float64, repeats [][]float64) {
 	at := map[float64][]float64{}
 	for i := range n {
-		if n[i] > 0 && x[i] > 0 && isFinite(n[i]) && isFinite(x[i]) {
-			at[n[i]] = append(at[n[i]], x[i])
-		}
+		at[n[i]] = append(at[n[i]], x[i])
 	}
 	for l := range at {
-		ns = append(ns, l)
+		levels = append(levels, l)
 	}
-	slices.Sort(ns)
-	for _, l := range ns {
-		slices.Sort(at[l])
-		xs = append(xs, Quantile(at[l], 0.5))
+	slices.Sort(levels)
+	for _, l := range levels {
+		repeats = append(repeats, at[l])
 	}
-	return ns, xs
+	return levels, repeats
+}
+
+// usable orders levels by load and leaves out what is no positive number, and
+// levels without any.
+func usable(n []float64, repeats [][]float64) (ns []float64, rs [][]float64) {
+	order := make([]int, len(n))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(n[a], n[b]) })
+	for _, i := range order {
+		var r []float64
+		for _, v := range repeats[i] {
+			if v > 0 && isFinite(v) {
+				r = append(r, v)
+			}
+		}
+		if len(r) > 0 && n[i] > 0 && isFinite(n[i]) {
+			ns, rs = append(ns, n[i]), append(rs, r)
+		}
+	}
+	return ns, rs
+}
+
+func medians(repeats [][]float64) []float64 {
+	var out []float64
+	for _, r := range repeats {
+		out = append(out, median(r))
+	}
+	return out
 }
 
 func without(v []float64, i int) []float64 {

@@ -31,7 +31,7 @@ func Redraw(rng *rand.Rand, values, out []float64) []float64 {
 // level is what find says: the distribution of a knee. center is what stands for
 // a level's repeats, such as their median.
 func KneeShares(n []float64, repeats [][]float64, center func([]float64) float64, find func(n, x []float64) float64) map[float64]float64 {
-	out := map[float64]float64{}
+	count := map[float64]int{}
 	x := make([]float64, len(n))
 	var buf []float64
 	Resample(func(rng *rand.Rand) {
@@ -39,8 +39,12 @@ func KneeShares(n []float64, repeats [][]float64, center func([]float64) float64
 			buf = Redraw(rng, r, buf)
 			x[i] = center(buf)
 		}
-		out[find(n, x)] += 1.0 / Resamples
+		count[find(n, x)]++
 	})
+	out := map[float64]float64{}
+	for v, c := range count {
+		out[v] = float64(c) / Resamples
+	}
 	return out
 }
 
@@ -48,7 +52,7 @@ func KneeShares(n []float64, repeats [][]float64, center func([]float64) float64
 // are drawn anew: draw fills one resample of all points, whose objectives are
 // minimized.
 func FrontShares(n int, draw func(rng *rand.Rand, points [][]float64)) []float64 {
-	out := make([]float64, n)
+	count := make([]int, n)
 	points := make([][]float64, n)
 	for i := range points {
 		points[i] = make([]float64, 2)
@@ -56,8 +60,12 @@ func FrontShares(n int, draw func(rng *rand.Rand, points [][]float64)) []float64
 	Resample(func(rng *rand.Rand) {
 		draw(rng, points)
 		for _, i := range Front(points) {
-			out[i] += 1.0 / Resamples
+			count[i]++
 		}
 	})
+	out := make([]float64, n)
+	for i, c := range count {
+		out[i] = float64(c) / Resamples
+	}
 	return out
 }

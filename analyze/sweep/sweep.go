@@ -78,7 +78,16 @@ func identity(r *serving.Run, by string) string {
 		fmt.Sprint(r.GPUs.Or(0)), r.Format}
 	if by != "" {
 		parts[0] = string(r.Load.Mode)
-		parts = append(parts, fmt.Sprint(r.Load.MaxConcurrency.Or(0)), fmt.Sprint(r.Load.RequestRate.Or(0)))
+		if by != Concurrency {
+			parts = append(parts, fmt.Sprint(r.Load.MaxConcurrency.Or(0)))
+		}
+		if by != Rate {
+			parts = append(parts, fmt.Sprint(r.Load.RequestRate.Or(0)))
+		}
+	}
+	if mode == serving.OpenLoop || mode == serving.CappedOpen {
+		// How bursty arrivals are is part of the load.
+		parts = append(parts, fmt.Sprint(r.Load.Burstiness.Or(1)))
 	}
 	for _, s := range r.Settings {
 		if s.Key != by && !Volatile(s.Key) {
@@ -198,6 +207,12 @@ func concurrency(r *serving.Run) (float64, bool) {
 }
 
 func settingValue(r *serving.Run, key string) (float64, bool) {
+	switch key {
+	case Concurrency:
+		return concurrency(r)
+	case Rate:
+		return rate(r)
+	}
 	v, ok := r.Setting(key)
 	if !ok {
 		return 0, false

@@ -56,8 +56,10 @@ func resolve(l layer) (*options, error) {
 
 // check looks at what concerns more than one setting.
 func (o *options) check(l layer) error {
-	if slices.Contains(o.analyze.Gates, "slo") && len(l["slo"]) == 0 {
-		return errors.New(l["gate"][0].at + ": the gate slo has no objective to decide on, want --slo, e.g. --slo 'ttft:p99<500ms'")
+	for _, g := range []string{"slo", "capacity"} {
+		if slices.Contains(o.analyze.Gates, g) && len(l["slo"]) == 0 {
+			return errors.New(l["gate"][0].at + ": the gate " + g + " has no objective to decide on, want --slo, e.g. --slo 'ttft:p99<500ms'")
+		}
 	}
 	return nil
 }
@@ -257,12 +259,37 @@ func (o *options) setSweepBy(vs []given) error {
 	return nil
 }
 
+// setTarget reads a rate: 30/s, 1800/min, or a number of requests a second.
+func (o *options) setTarget(vs []given) error {
+	v := last(vs)
+	text, per := strings.TrimSpace(v.text), 1.0
+	for unit, seconds := range map[string]float64{"/s": 1, "/sec": 1, "/min": 60, "/h": 3600} {
+		if rest, ok := strings.CutSuffix(text, unit); ok {
+			text, per = rest, seconds
+			break
+		}
+	}
+	f, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil || !(f > 0) || math.IsInf(f, 0) {
+		return wrong(v, "%q is no rate, want requests/s above 0, e.g. 30/s", v.text)
+	}
+	o.analyze.Target = f / per
+	return nil
+}
+
+// setGate reads what is to be decided: slo, or capacity>=N.
 func (o *options) setGate(vs []given) error {
 	for _, v := range vs {
 		for g := range strings.SplitSeq(v.text, ",") {
 			g = strings.TrimSpace(g)
-			if g != "slo" && g != "regression" {
-				return wrong(v, "%q is no gate, want slo or regression", g)
+			if n, ok := strings.CutPrefix(strings.ReplaceAll(g, " ", ""), "capacity>="); ok {
+				f, err := strconv.ParseFloat(n, 64)
+				if err != nil || !(f > 0) || math.IsInf(f, 0) {
+					return wrong(v, "%q is no load, want the capacity of a sweep, e.g. capacity>=48", n)
+				}
+				o.analyze.Capacity, g = f, "capacity"
+			} else if g != "slo" && g != "regression" {
+				return wrong(v, "%q is no gate, want slo, regression or capacity>=N", g)
 			}
 			if !slices.Contains(o.analyze.Gates, g) {
 				o.analyze.Gates = append(o.analyze.Gates, g)

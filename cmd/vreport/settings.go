@@ -43,6 +43,7 @@ var settings = []*setting{
 	{name: "headline", shape: list, joins: true, echo: true, apply: (*options).setHeadline},
 	{name: "threshold", shape: pairs, echo: true, apply: (*options).setThreshold},
 	{name: "at", shape: one, echo: true, apply: (*options).setAt},
+	{name: "target", shape: one, echo: true, apply: (*options).setTarget},
 	{name: "gate", shape: list, joins: true, echo: true, apply: (*options).setGate},
 	{name: "strict", shape: toggle, apply: (*options).setStrict},
 	{name: "checksums", shape: toggle, echo: true, apply: (*options).setChecksums},
