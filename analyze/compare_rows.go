@@ -118,7 +118,7 @@ func (c *comparing) rateIsLoad(f verdict.Figure, p *Pair) bool {
 	}
 	keptUp := func(u *unit) bool {
 		rate := u.run.Run.Load.RequestRate
-		return rate.OK && u.run.Throughput.Requests.Or(0) >= achievedShare*rate.V
+		return rate.OK && u.run.Throughput.Requests.Or(0) >= saturatedBelow*rate.V
 	}
 	return !slices.ContainsFunc(slices.Concat(p.units[before], p.units[after]), func(u *unit) bool { return !keptUp(u) })
 }

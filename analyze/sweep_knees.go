@@ -206,3 +206,6 @@ func sentence(s string) string {
 	}
 	return strings.ToUpper(s[:1]) + s[1:] + "."
 }
+
+// saturatedBelow is the share of an offered rate below which it is not achieved.
+const saturatedBelow = stat.AchievedShare
