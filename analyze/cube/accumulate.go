@@ -22,22 +22,29 @@ type stock struct {
 	f      *family
 	table  keyTable
 	counts []leafCounts
+	states stateCounts
 	within []int64 // by leaf and limit
 	of     []int64
 	accs   [][]acc // by metric of the layout, by leaf
 	pool   pagePool
 	raws   rawPool
+
+	// Of a dense family: the leaves that have values are numbered by slots.
+	slots  []uint32 // by leaf: its slot+1
+	owners []uint32 // by slot: its leaf
+	slabs  []*slab  // by metric
 }
 
 func newStock(lay *layout, f *family) *stock {
-	return &stock{f: f, table: newKeyTable(f.size), accs: make([][]acc, len(lay.metrics))}
+	return &stock{f: f, table: newKeyTable(f.size), accs: make([][]acc, len(lay.metrics)), slabs: make([]*slab, len(lay.metrics))}
 }
 
 // grow makes room for new leaves.
 func (s *stock) grow(limits int) {
 	n := len(s.table.keys)
 	for len(s.counts) < n {
-		s.counts = append(s.counts, leafCounts{})
+		s.counts, s.slots = append(s.counts, leafCounts{}), append(s.slots, 0)
+		s.states = append(s.states, make(stateCounts, states)...)
 		for range limits {
 			s.within, s.of = append(s.within, 0), append(s.of, 0)
 		}
@@ -64,7 +71,7 @@ func (s *stock) add(a *acc, x float64, q int64, wide bool, bucket uint16) {
 		a.sums.add(q)
 	}
 	if a.pages != nil {
-		s.count(a, bucket)
+		s.count(a, bucket, 1)
 		return
 	}
 	if len(a.raw) < s.f.raw {
@@ -75,22 +82,22 @@ func (s *stock) add(a *acc, x float64, q int64, wide bool, bucket uint16) {
 		return
 	}
 	s.toHistogram(a)
-	s.count(a, bucket)
+	s.count(a, bucket, 1)
 }
 
-func (s *stock) count(a *acc, bucket uint16) {
+func (s *stock) count(a *acc, bucket uint16, n uint32) {
 	pg := a.pages[bucket>>pageBits]
 	if pg == nil {
 		pg = s.pool.get()
 		a.pages[bucket>>pageBits] = pg
 	}
-	pg[bucket&(pageSize-1)]++
+	pg[bucket&(pageSize-1)] += n
 }
 
 func (s *stock) toHistogram(a *acc) {
 	a.pages = make([]*page, s.f.scale.pages())
 	for _, x := range a.raw {
-		s.count(a, s.f.scale.index(x))
+		s.count(a, s.f.scale.index(x), 1)
 	}
 	s.raws.put(a.raw)
 	a.raw = nil
@@ -108,6 +115,10 @@ func (s *stock) merge(o *stock, limits int) {
 		}
 	}
 	for _, m := range s.f.metric {
+		if s.f.dense {
+			s.mergeSlab(m, o, numbers)
+			continue
+		}
 		for i, to := range numbers {
 			s.mergeAcc(&s.accs[m][to], &o.accs[m][i])
 		}
@@ -127,18 +138,23 @@ func (s *stock) mergeAcc(a, b *acc) {
 		s.toHistogram(a)
 	}
 	for _, x := range b.raw {
-		s.count(a, s.f.scale.index(x))
+		s.count(a, s.f.scale.index(x), 1)
 	}
 	for i, pg := range b.pages {
-		switch {
-		case pg == nil:
-		case a.pages[i] == nil:
-			a.pages[i] = pg
-		default:
-			for k, n := range pg {
-				a.pages[i][k] += n
-			}
+		if pg != nil {
+			s.addPage(a, i, pg)
 		}
+	}
+}
+
+// addPage takes in a page of another histogram.
+func (s *stock) addPage(a *acc, i int, pg *page) {
+	if a.pages[i] == nil {
+		a.pages[i] = pg
+		return
+	}
+	for k, n := range pg {
+		a.pages[i][k] += n
 	}
 }
 
@@ -153,14 +169,29 @@ type filler struct {
 	first   int64
 	last    int64
 	sorter  leafSorter
-	orders  []leafOrder // by family, of the rows of a chunk
+	rows    []leafRows // by family, of a chunk
+	spread  []uint32
 	col     valueColumn
 	isAsked []bool
 }
 
-// A leafOrder lists the rows of a chunk leaf by leaf. A leaf's rows one after the
-// other cost a third of what they cost in their own order: its sums stay in
-// registers and its histogram in the nearest cache.
+// leafRows says where the rows of a chunk belong.
+type leafRows struct {
+	ids   []uint32 // leaf of each row
+	slots []uint32 // of a dense family: its slot
+	order leafOrder
+}
+
+// find finds the leaves of a chunk's rows. Frozen, there are no new ones.
+func (r *leafRows) find(o *leafSorter, s *stock, c *chunk, frozen bool) (err error) {
+	if o.keys, err = s.f.keys(o.keys, c); err != nil {
+		return err
+	}
+	r.ids, err = s.table.numbers(r.ids, o.keys, frozen)
+	return err
+}
+
+// A leafOrder lists the rows of a chunk leaf by leaf.
 type leafOrder struct {
 	leaves []uint32 // those that have rows
 	starts []uint32 // of each one's rows, and the end
@@ -170,20 +201,14 @@ type leafOrder struct {
 // A leafSorter makes leaf orders.
 type leafSorter struct {
 	keys  []uint64
-	ids   []uint32
 	count []uint32
 }
 
-func (o *leafSorter) sort(dst *leafOrder, s *stock, c *chunk, frozen bool) (err error) {
-	if o.keys, err = s.f.keys(o.keys, c); err != nil {
-		return err
-	}
-	if o.ids, err = s.table.numbers(o.ids, o.keys, frozen); err != nil {
-		return err
-	}
-	o.count = sized(o.count, len(s.table.keys))
+// sort puts the rows of a chunk in the order of their leaves.
+func (o *leafSorter) sort(dst *leafOrder, ids []uint32, leaves int) {
+	o.count = sized(o.count, leaves)
 	clear(o.count)
-	for _, id := range o.ids {
+	for _, id := range ids {
 		o.count[id]++
 	}
 	dst.leaves, dst.starts = dst.leaves[:0], dst.starts[:0]
@@ -196,12 +221,11 @@ func (o *leafSorter) sort(dst *leafOrder, s *stock, c *chunk, frozen bool) (err 
 		}
 	}
 	dst.starts = append(dst.starts, at)
-	dst.rows = sized(dst.rows, c.n)
-	for row, id := range o.ids {
+	dst.rows = sized(dst.rows, len(ids))
+	for row, id := range ids {
 		dst.rows[o.count[id]] = uint32(row)
 		o.count[id]++
 	}
-	return nil
 }
 
 // A valueColumn is the values of one metric of a chunk: with their buckets by
@@ -226,21 +250,28 @@ func unitOf(m *metric) float64 {
 }
 
 func (w *filler) take(c *chunk) error {
-	for _, a := range c.arrival {
-		if a == noTime {
-			continue
-		}
-		if w.last == noTime || a < w.first {
-			w.first = a
-		}
-		w.last = max(w.last, a)
+	w.takeTimes(c)
+	for _, l := range w.slowest {
+		l.take(c)
 	}
+	c.blank()
 	for i, s := range w.stocks {
-		if err := w.sorter.sort(&w.orders[i], s, c, false); err != nil {
+		r := &w.rows[i]
+		if err := r.find(&w.sorter, s, c, false); err != nil {
 			return err
 		}
 		s.grow(len(w.lay.limits))
-		w.countRows(s, &w.orders[i], c)
+		s.states.add(r.ids, c.state)
+		if s.f.sums {
+			s.addUncached(r.ids, c)
+		} else {
+			s.addTokens(r.ids, c)
+		}
+		if s.f.dense {
+			r.slots = s.settle(r.slots, r.ids, c)
+		} else {
+			w.sorter.sort(&r.order, r.ids, len(s.table.keys))
+		}
 	}
 	if err := w.countLimits(c); err != nil {
 		return err
@@ -250,35 +281,25 @@ func (w *filler) take(c *chunk) error {
 			w.addMetric(c, m)
 		}
 	}
-	for _, l := range w.slowest {
-		l.take(c)
-	}
 	return nil
 }
 
-func (w *filler) countRows(s *stock, o *leafOrder, c *chunk) {
-	for i, leaf := range o.leaves {
-		var k leafCounts
-		for _, row := range o.rows[o.starts[i]:o.starts[i+1]] {
-			k.sent++
-			st := c.state[row]
-			k.outcomes[st&outcomeBits]++
-			if st&goodBit != 0 {
-				k.good++
-			}
-			if st&outcomeBits != uint8(serving.OK) {
-				continue
-			}
-			prompt, known := c.tokens(w.lay.prompt, int(row))
-			k.input += prompt
-			output, _ := c.tokens(w.lay.output, int(row))
-			k.output += output
-			if cached, ok := c.tokens(w.lay.cached, int(row)); ok && known {
-				k.cached += cached
-				k.cachedOf += prompt
-			}
+func (w *filler) takeTimes(c *chunk) {
+	for _, a := range c.arrival {
+		if a == noTime {
+			continue
 		}
-		s.counts[leaf].merge(&k)
+		if w.last == noTime || a < w.first {
+			w.first = a
+		}
+		w.last = max(w.last, a)
+	}
+}
+
+// finish has the stocks say all they know in their leaves' counts.
+func (w *filler) finish() {
+	for _, s := range w.stocks {
+		s.states.move(s.counts)
 	}
 }
 
@@ -299,17 +320,11 @@ func (w *filler) countLimits(c *chunk) error {
 			}
 		}
 		for i, s := range w.stocks {
-			o := &w.orders[i]
-			for k, leaf := range o.leaves {
-				var of, within int64
-				for _, row := range o.rows[o.starts[k]:o.starts[k+1]] {
-					if (asked == nil || asked[row]) && w.lay.limits[l].asksOf(c.state[row]) {
-						of++
-						within += int64(b2i(c.within[l][row]))
-					}
+			for row, leaf := range w.rows[i].ids {
+				if (asked == nil || asked[row]) && w.lay.limits[l].asksOf(c.state[row]) {
+					s.of[int(leaf)*n+l]++
+					s.within[int(leaf)*n+l] += int64(b2i(c.within[l][row]))
 				}
-				s.of[int(leaf)*n+l] += of
-				s.within[int(leaf)*n+l] += within
 			}
 		}
 	}
@@ -344,18 +359,32 @@ func (w *filler) addMetric(c *chunk, m int) {
 	if len(v.x) == 0 {
 		return
 	}
-	v.fix(w.units[m])
+	fixed := false
 	var made [3]bool
 	for i, s := range w.stocks {
 		if !s.f.shown[m] {
 			continue
 		}
+		r := &w.rows[i]
+		if s.f.dense {
+			slots := r.slots
+			if v.ends != nil {
+				w.spread = spread(w.spread, slots, v.ends)
+				slots = w.spread
+			}
+			s.fill(m, w.units[m], v.x, slots)
+			continue
+		}
+		if !fixed {
+			fixed = true
+			v.fix(w.units[m])
+		}
 		k := s.f.layer()
 		if !made[k] {
 			made[k] = true
-			v.index(k, &s.f.scale, c)
+			v.index(k, &s.f.scale)
 		}
-		o := &w.orders[i]
+		o := &r.order
 		for k2, leaf := range o.leaves {
 			a := &s.accs[m][leaf]
 			rows := o.rows[o.starts[k2]:o.starts[k2+1]]
@@ -369,7 +398,9 @@ func (w *filler) addMetric(c *chunk, m int) {
 	}
 }
 
-// addRows is the innermost loop of a scan: rows of one leaf into its histogram.
+// addRows adds the rows of one leaf to its histogram. Where leaves are thousands,
+// the rows of each one after the other cost a third of what they cost in their
+// own order: its sums stay in registers and its histogram in the nearest cache.
 func (s *stock) addRows(a *acc, v *valueColumn, rows []uint32, bucket []uint16) {
 	n := int64(0)
 	pages := a.pages
@@ -418,10 +449,15 @@ func (v *valueColumn) span(row uint32) (from, to uint32) {
 	if v.ends == nil {
 		return row, row + 1
 	}
+	return span(v.ends, row)
+}
+
+// span returns where the values of a row of lists are.
+func span(ends []uint32, row uint32) (from, to uint32) {
 	if row > 0 {
-		from = v.ends[row-1]
+		from = ends[row-1]
 	}
-	return from, v.ends[row]
+	return from, ends[row]
 }
 
 // load points to the values of a metric.
@@ -452,24 +488,14 @@ func (v *valueColumn) fix(unit float64) {
 	}
 }
 
-// index numbers the buckets of the values that count: those of completed
-// requests.
-func (v *valueColumn) index(k int, l *scale, c *chunk) {
+// index numbers the buckets of the values.
+func (v *valueColumn) index(k int, l *scale) {
 	bucket := sized(v.bucket[k], len(v.x))
 	v.bucket[k] = bucket
 	for i, x := range v.x {
 		bucket[i] = noBucket
 		if x == x {
 			bucket[i] = l.index(x)
-		}
-	}
-	for row, s := range c.state {
-		if s&outcomeBits == uint8(serving.OK) {
-			continue
-		}
-		from, to := v.span(uint32(row))
-		for i := from; i < to; i++ {
-			bucket[i] = noBucket
 		}
 	}
 }

@@ -2,6 +2,8 @@ package cube
 
 import (
 	"context"
+	"math"
+	"math/bits"
 	"runtime"
 	"slices"
 	"sort"
@@ -24,6 +26,37 @@ type hold struct {
 	starts []int       // of the values of each slot, and the end
 	next   []atomic.Int64
 	values []float64
+	flags  *flags // of a dense family
+}
+
+// flags say of the buckets in a slab's window which are wanted: a look-up a
+// value.
+type flags struct {
+	*place
+	bits []uint64 // by slot and bucket
+	slot []uint32 // by word of bits: the slot of its first wanted bucket
+}
+
+// flag makes the flags of a metric's wanted buckets.
+func (h *hold) flag(m int) {
+	s := h.stock
+	if !s.f.dense || s.f.places.of[m] == nil {
+		return
+	}
+	f := &flags{place: s.f.places.of[m]}
+	words := int(f.width+63) / 64
+	f.bits, f.slot = make([]uint64, words*len(s.owners)), make([]uint32, words*len(s.owners))
+	for slot, leaf := range s.owners {
+		for i, pg := range h.wanted[leaf] {
+			at := (i - f.page) * pageSize / 64
+			if pg == nil || at < 0 || at >= words {
+				continue
+			}
+			n := copy(f.bits[slot*words+at:(slot+1)*words], pg.bits[:])
+			copy(f.slot[slot*words+at : (slot+1)*words][:n], pg.slot[:])
+		}
+	}
+	h.flags = f
 }
 
 // gather finds the values at the wanted ranks.
@@ -94,6 +127,7 @@ func (f *finisher) holds(m int) []*hold {
 			slices.Sort(h.stock.accs[m][leaf].raw) // pick looks into them
 		}
 		h.number(m)
+		h.flag(m)
 	}
 	return out
 }
@@ -155,7 +189,7 @@ func (f *finisher) round(ctx context.Context, src serving.Requests, metrics []in
 		}
 	}
 	_, err = f.stream(ctx, lay, src.Parts(), f.win, false, func() taker {
-		g := &gatherer{lay: lay, stocks: f.stocks, used: make([]bool, len(f.stocks)), orders: make([]leafOrder, len(f.stocks))}
+		g := &gatherer{lay: lay, stocks: f.stocks, used: make([]bool, len(f.stocks)), rows: make([]leafRows, len(f.stocks))}
 		for i, m := range metrics {
 			g.holds = append(g.holds, holds[m])
 			g.metrics = append(g.metrics, lay.metric(f.lay.metrics[m].key))
@@ -228,17 +262,26 @@ type gatherer struct {
 	metrics []int
 	holds   [][]*hold
 	sorter  leafSorter
-	orders  []leafOrder
+	rows    []leafRows
+	spread  []uint32
+	hits    hits
 	col     valueColumn
 }
 
 func (g *gatherer) take(c *chunk) error {
+	c.blank()
 	for i, s := range g.stocks {
 		if !g.used[i] {
 			continue
 		}
-		if err := g.sorter.sort(&g.orders[i], s, c, true); err != nil {
+		r := &g.rows[i]
+		if err := r.find(&g.sorter, s, c, true); err != nil {
 			return err
+		}
+		if s.f.dense {
+			r.slots = s.slotsOf(r.slots, r.ids)
+		} else {
+			g.sorter.sort(&r.order, r.ids, len(s.table.keys))
 		}
 	}
 	for i, m := range g.metrics {
@@ -249,17 +292,77 @@ func (g *gatherer) take(c *chunk) error {
 			if h == nil {
 				continue
 			}
+			r := &g.rows[k]
+			if h.flags != nil {
+				slots := r.slots
+				if v.ends != nil {
+					g.spread = spread(g.spread, slots, v.ends)
+					slots = g.spread
+				}
+				if !h.keepFlagged(v.x, slots, &g.hits) {
+					return errChanged
+				}
+				continue
+			}
 			timed := b2i(h.stock.f.timed)
 			if !made[timed] {
 				made[timed] = true
-				v.index(timed, &h.stock.f.scale, c)
+				v.index(timed, &h.stock.f.scale)
 			}
-			if !h.keep(v, &g.orders[k], v.bucket[timed]) {
+			if !h.keep(v, &r.order, v.bucket[timed]) {
 				return errChanged
 			}
 		}
 	}
 	return nil
+}
+
+// hits are the values of a piece of a column that are wanted.
+type hits struct {
+	at [hitRows]uint32 // of the bucket in the flags
+	x  [hitRows]float64
+}
+
+const hitRows = 1024
+
+// keepFlagged takes the values in wanted buckets, as keep does.
+func (h *hold) keepFlagged(x []float64, slots []uint32, found *hits) bool {
+	f := h.flags
+	flags, base, width, shift := f.bits, f.base, f.width, h.stock.f.scale.shift&63
+	stride := (width + 63) &^ 63
+	for from := 0; from < len(x); from += hitRows {
+		x := x[from:min(from+hitRows, len(x))]
+		slots := slots[from:][:len(x)]
+		n := uint(0)
+		for i, v := range x {
+			k := math.Float64bits(v)>>shift - base
+			if k >= width {
+				if v != v || v == 0 || h.keepRare(slots[i], v) {
+					continue
+				}
+				return false
+			}
+			// Whether a value is wanted is hard to foresee, so all are noted and
+			// the others written over.
+			at := uint64(slots[i])*stride + k
+			found.at[n&(hitRows-1)], found.x[n&(hitRows-1)] = uint32(at), v
+			n += uint(flags[at>>6] >> (at & 63) & 1)
+		}
+		for i, at := range found.at[:n] {
+			w := flags[at>>6] & (1<<(at&63) - 1)
+			if !h.putAt(f.slot[at>>6]+uint32(bits.OnesCount64(w)), found.x[i]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// keepRare takes a value beyond the window where it is wanted.
+func (h *hold) keepRare(slot uint32, x float64) bool {
+	w := h.wanted[h.stock.owners[slot]]
+	b := h.stock.f.scale.index(x)
+	return !w.has(b) || h.put(w, b, x)
 }
 
 // keep takes the values in wanted buckets. It is false where there is no room
@@ -293,6 +396,10 @@ func (h *hold) keep(v *valueColumn, o *leafOrder, bucket []uint16) bool {
 
 func (h *hold) put(w bucketSet, b uint16, x float64) bool {
 	slot, _ := w.slot(b)
+	return h.putAt(slot, x)
+}
+
+func (h *hold) putAt(slot uint32, x float64) bool {
 	at := h.next[slot].Add(1) - 1
 	if at >= int64(h.starts[slot+1]) {
 		return false

@@ -36,9 +36,12 @@ func (s *scanner) fillLarge(ctx context.Context, src serving.Requests, plan *Pla
 		report(s.lay, recs, problems)
 	}
 	w := fillers[0]
+	w.finish()
 	for _, o := range fillers[1:] {
+		o.finish()
 		w.merge(o)
 	}
+	w.link()
 	c := &Cube{Rows: s.rows, Excluded: excludedOf(recs), Relative: s.lay.relative}
 	w.times(c, recs, win)
 	if c.Examples, err = w.examples(ctx, src, recs); err != nil {
@@ -72,10 +75,11 @@ func (f *family) choose(lay *layout, plan *Plan, rows int64) {
 			f.shown[m] = true
 		}
 	}
+	f.sums = f.sumsTokens(lay)
 }
 
 func (s *scanner) newFiller(plan *Plan, fams []family, asked [][]match) *filler {
-	w := &filler{lay: s.lay, plan: plan, asked: asked, last: noTime, orders: make([]leafOrder, len(fams))}
+	w := &filler{lay: s.lay, plan: plan, asked: asked, last: noTime, rows: make([]leafRows, len(fams))}
 	for i := range fams {
 		w.stocks = append(w.stocks, newStock(s.lay, &fams[i]))
 	}

@@ -38,11 +38,15 @@ type family struct {
 	raw    int          // values that a leaf keeps as they are, before it becomes a histogram
 	metric []int        // those stored
 	shown  map[int]bool // the same, as a set
+	values uint64       // leaves that can have values
+	dense  bool         // these are few
+	sums   bool         // tokens are the sums of token metrics
+	places *places
 }
 
 // leafCap bounds the leaves of a family that was made to serve several
 // groupings: beyond, histograms do not stay in the cache.
-const leafCap = 256
+const leafCap = 512
 
 // maxKeys bounds the key space of a family; groupings beyond are folded
 // further.
@@ -54,7 +58,7 @@ const denseKeys = 1 << 20
 // rawLimit is how many values a cell holds before it becomes a histogram; of
 // windows, whose histograms are coarse and whose cells are thousands, fewer.
 var (
-	rawLimit       = 1024
+	rawLimit       = 256
 	rawWindowLimit = 64
 )
 
@@ -117,6 +121,9 @@ func (lay *layout) families(views []view) []family {
 	}
 	for i := range out {
 		out[i].setStrides()
+		out[i].values = lay.leafProduct(out[i].axes)
+		out[i].dense = out[i].values <= denseLeaves
+		out[i].places = &places{of: make([]*place, len(lay.metrics))}
 	}
 	for i := range views {
 		v := &views[i]

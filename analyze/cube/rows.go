@@ -18,6 +18,7 @@ type chunk struct {
 	size     int64 // rows the part has, damaged ones included
 	excluded [numReasons]int64
 	bad      []badValues // by metric
+	holes    []bool      // by metric: some rows have no value
 
 	table
 	part    int     // of a stream: the part it is of
@@ -106,7 +107,7 @@ func newChunk(lay *layout, p serving.Part) *chunk {
 	if n := min(p.Rows(), maxHint); n > 0 && (c.lay.window == Window{}) {
 		c.grow(int(n))
 	}
-	c.bad = make([]badValues, len(lay.metrics))
+	c.bad, c.holes = make([]badValues, len(lay.metrics)), make([]bool, len(lay.metrics))
 	c.numbers = make([]map[string]int32, len(lay.dims))
 	for i := range c.numbers {
 		c.numbers[i] = map[string]int32{}
@@ -238,6 +239,9 @@ func (c *chunk) addRuns(first int64) {
 func (c *chunk) addMetric(b *serving.Batch, m int) {
 	v := &b.Cols[c.lay.metrics[m].col]
 	dst := c.values[m]
+	if v.Valid != nil {
+		c.holes[m] = true
+	}
 	switch {
 	case v.Kind == serving.KindGaps && c.lists != nil:
 		c.addLists(b, m)
@@ -316,6 +320,7 @@ func (c *chunk) notFinite(b *serving.Batch, m int, i int32) float64 {
 		c.bad[m].row = b.Row + int64(i)
 	}
 	c.bad[m].count++
+	c.holes[m] = true
 	return math.NaN()
 }
 

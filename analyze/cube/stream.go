@@ -238,7 +238,7 @@ func (r *partRecord) note(c *chunk) {
 func emptyChunk(lay *layout) *chunk {
 	c := &chunk{table: newTable(lay)}
 	c.grow(chunkRows)
-	c.bad = make([]badValues, len(lay.metrics))
+	c.bad, c.holes = make([]badValues, len(lay.metrics)), make([]bool, len(lay.metrics))
 	c.numbers = make([]map[string]int32, len(lay.dims))
 	for i := range c.numbers {
 		c.numbers[i] = map[string]int32{}
@@ -251,6 +251,7 @@ func (c *chunk) reset() {
 	c.scanned, c.size, c.n, c.lastEnd = 0, 0, 0, noTime
 	c.excluded = [numReasons]int64{}
 	clear(c.bad)
+	clear(c.holes)
 	c.state, c.arrival, c.ids, c.runs = c.state[:0], c.arrival[:0], c.ids[:0], c.runs[:0]
 	for m := range c.values {
 		c.values[m] = c.values[m][:0]

@@ -1,0 +1,528 @@
+package cube
+
+import (
+	"math"
+	"math/bits"
+	"sync"
+
+	"github.com/vreport/vreport/ingest/serving"
+)
+
+// Families of few leaves, which is most of them, are filled by one loop a metric
+// over the rows as they come: their histograms lie side by side, one counter a
+// bucket of a window of octaves, and what else is known of a leaf is in one
+// cache line. Nothing of it fits all values; those that do not (zeros apart,
+// which are many among cached tokens) take addRare, a value at a time.
+
+// denseLeaves is the leaves a family may have to be filled so.
+const denseLeaves = 1024
+
+// windowOctaves is how much of the scale has counters: from 10 ms to 10 minutes
+// it is 16 octaves.
+const windowOctaves = 16
+
+// maxDenseBits bounds values in fixed point, so that the squares of a chunk's
+// values add up to less than 2^128.
+const maxDenseBits = 54
+
+// A place is the window of a metric's scale that has counters. All goroutines
+// use the one that the first of them found.
+type place struct {
+	page  int    // of the first bucket
+	base  uint64 // of the first bits of a value of it
+	width uint64 // buckets
+}
+
+// places are those of one family, by metric.
+type places struct {
+	mu sync.Mutex
+	of []*place
+}
+
+// find returns the place of a metric, chosen by some of its values.
+func (p *places) find(m int, l *scale, unit float64, x []float64) *place {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.of[m] == nil {
+		p.of[m] = l.place(unit, x)
+	}
+	return p.of[m]
+}
+
+// place puts a window where most of the values are.
+func (l *scale) place(unit float64, x []float64) *place {
+	pages := make([]int, l.pages())
+	for _, v := range x {
+		if v == v && v > 0 {
+			pages[l.index(v)>>pageBits]++
+		}
+	}
+	n := max(windowOctaves<<l.s>>pageBits, 2)
+	least, best, most := 0, int(l.index(1)>>pageBits), 0
+	for first := 1; first+n < len(pages); first++ {
+		in := 0
+		for _, k := range pages[first : first+n] {
+			in += k
+		}
+		if in > most {
+			least, most = first, in
+		}
+		if in == most && in > 0 {
+			best = first
+		}
+	}
+	if most > 0 {
+		best -= (best - least) / 3 // there may be more on both sides, rather above
+	}
+	top := uint64(maxDenseBits-math.Ilogb(unit)-minExp) << l.s // the first bucket that is too large
+	from := uint64(best-1) << pageBits
+	return &place{page: best, base: from + l.base, width: min(uint64(n)<<pageBits, max(top, from)-from)}
+}
+
+// A tally is what is known of the values of a leaf, besides their histogram.
+// While these are kept as they are it counts none.
+type tally struct {
+	lo, hi   uint64 // Σq
+	s0, s1   uint64 // Σq², of a chunk
+	n        uint64
+	zeros    uint64 // of n
+	min, max float64
+}
+
+// A slab holds the histograms of one metric in all leaves of a family.
+type slab struct {
+	*place
+	counts  []uint16 // width a slot
+	tallies []tally  // by slot
+}
+
+// slot returns the slot of a leaf, giving it one where it has none. Leaves of
+// requests that did not complete have no values and get none.
+func (s *stock) slotOf(leaf uint32) uint32 {
+	if s.slots[leaf] == 0 {
+		s.owners = append(s.owners, leaf)
+		s.slots[leaf] = uint32(len(s.owners))
+	}
+	return s.slots[leaf] - 1
+}
+
+// settle gives each row the slot of its leaf.
+func (s *stock) settle(dst []uint32, leaves []uint32, c *chunk) []uint32 {
+	dst = sized(dst, len(leaves))
+	for row, leaf := range leaves {
+		slot := s.slots[leaf]
+		if slot == 0 && c.ok(row) {
+			slot = s.slotOf(leaf) + 1
+		}
+		dst[row] = max(slot, 1) - 1 // no value will come where there is none
+	}
+	return dst
+}
+
+// slotsOf gives each row the slot of its leaf, where all leaves are known.
+func (s *stock) slotsOf(dst []uint32, leaves []uint32) []uint32 {
+	dst = sized(dst, len(leaves))
+	for row, leaf := range leaves {
+		dst[row] = max(s.slots[leaf], 1) - 1
+	}
+	return dst
+}
+
+// slab returns the slab of a metric, with room for all slots.
+func (s *stock) slab(m int, unit float64, x []float64) *slab {
+	b := s.slabs[m]
+	if b == nil {
+		b = &slab{place: s.f.places.find(m, &s.f.scale, unit, x)}
+		s.slabs[m] = b
+	}
+	if n := max(len(s.owners), 1); n > len(b.tallies) {
+		n = min(max(n, 2*len(b.tallies), 32), max(n, int(s.f.values)))
+		b.counts = append(make([]uint16, 0, uint64(n)*b.width), b.counts...)[:uint64(n)*b.width]
+		b.tallies = append(make([]tally, 0, n), b.tallies...)
+		for len(b.tallies) < n {
+			b.tallies = append(b.tallies, tally{min: math.Inf(1), max: math.Inf(-1)})
+		}
+	}
+	return b
+}
+
+// fill adds a column of values, each to the leaf in its slot. Those of requests
+// that did not complete have to be NaN.
+func (s *stock) fill(m int, unit float64, x []float64, slots []uint32) {
+	b := s.slab(m, unit, x)
+	tallies, counts, base, width, shift := b.tallies, b.counts, b.base, b.width, s.f.scale.shift&63
+	slots = slots[:len(x)]
+	for i, v := range x {
+		t := &tallies[slots[i]]
+		k := math.Float64bits(v)>>shift - base
+		if k >= width || t.n == 0 {
+			switch {
+			case v != v:
+			case v == 0 && t.n > 0:
+				t.n++
+				t.zeros++
+				t.min, t.max = min(t.min, 0), max(t.max, 0)
+			default:
+				s.addRare(m, b, unit, slots[i], v)
+			}
+			continue
+		}
+		q := uint64(int64(v*unit + 0.5))
+		h, l := bits.Mul64(q, q)
+		at := uint64(slots[i])*width + k
+		counts[at]++
+		if counts[at] == 0 {
+			s.spill(m, b, slots[i], k)
+		}
+		var c uint64
+		t.n++
+		t.lo, c = bits.Add64(t.lo, q, 0)
+		t.hi += c
+		t.s0, c = bits.Add64(t.s0, l, 0)
+		t.s1 += h + c
+		if v < t.min {
+			t.min = v
+		}
+		if v > t.max {
+			t.max = v
+		}
+	}
+	accs := s.accs[m]
+	for slot := range s.owners {
+		if t := &tallies[slot]; t.lo|t.hi != 0 {
+			accs[s.owners[slot]].sums.take(t)
+		}
+	}
+}
+
+// take moves the sums of a chunk.
+func (s *sums) take(t *tally) {
+	s.merge(&sums{lo: t.lo, hi: t.hi, s0: t.s0, s1: t.s1})
+	t.lo, t.hi, t.s0, t.s1 = 0, 0, 0, 0
+}
+
+// addRare adds a value that is beyond the window, or one of a leaf whose values
+// are kept.
+func (s *stock) addRare(m int, b *slab, unit float64, slot uint32, x float64) {
+	t, a := &b.tallies[slot], &s.accs[m][s.owners[slot]]
+	t.min, t.max = min(t.min, x), max(t.max, x)
+	if q, ok := fixed(x, unit); ok {
+		a.sums.add(q)
+	} else {
+		a.sums.addWide(x)
+	}
+	if t.n == 0 {
+		if len(a.raw) < s.f.raw {
+			if len(a.raw) == cap(a.raw) {
+				a.raw = s.raws.grow(a.raw, s.f.raw)
+			}
+			a.raw = append(a.raw, x)
+			return
+		}
+		s.open(m, b, slot)
+	}
+	t.n++
+	s.put(m, b, slot, x)
+}
+
+// open turns the values of a leaf that were kept into its histogram.
+func (s *stock) open(m int, b *slab, slot uint32) {
+	t, a := &b.tallies[slot], &s.accs[m][s.owners[slot]]
+	for _, x := range a.raw {
+		s.put(m, b, slot, x)
+	}
+	t.n += uint64(len(a.raw))
+	s.raws.put(a.raw)
+	a.raw = nil
+}
+
+// put counts a value in its bucket.
+func (s *stock) put(m int, b *slab, slot uint32, x float64) {
+	if x == 0 {
+		b.tallies[slot].zeros++
+		return
+	}
+	k := math.Float64bits(x)>>s.f.scale.shift - b.base
+	if k >= b.width {
+		s.count(s.paged(m, slot), s.f.scale.index(x), 1)
+		return
+	}
+	at := uint64(slot)*b.width + k
+	b.counts[at]++
+	if b.counts[at] == 0 {
+		s.spill(m, b, slot, k)
+	}
+}
+
+// spill moves what a counter of 16 bits cannot hold to a larger one.
+func (s *stock) spill(m int, b *slab, slot uint32, k uint64) {
+	s.count(s.paged(m, slot), uint16(b.page<<pageBits+int(k)), 1<<16)
+}
+
+// paged returns the acc of a slot, with pages.
+func (s *stock) paged(m int, slot uint32) *acc {
+	a := &s.accs[m][s.owners[slot]]
+	if a.pages == nil {
+		a.pages = make([]*page, s.f.scale.pages())
+	}
+	return a
+}
+
+// mergeSlab takes in the slab of a metric of another stock; leaves are its
+// leaves' numbers in this one.
+func (s *stock) mergeSlab(m int, o *stock, leaves []uint32) {
+	from := o.slabs[m]
+	if from == nil {
+		return
+	}
+	for _, leaf := range o.owners {
+		s.slotOf(leaves[leaf])
+	}
+	b := s.slab(m, 1, nil) // its place is known by now
+	for i, leaf := range o.owners[:min(len(o.owners), len(from.tallies))] {
+		to, t := s.slotOf(leaves[leaf]), &from.tallies[i]
+		a, d := &o.accs[m][leaf], &s.accs[m][leaves[leaf]]
+		d.sums.merge(&a.sums)
+		u := &b.tallies[to]
+		u.min, u.max = min(u.min, t.min), max(u.max, t.max)
+		if t.n == 0 && u.n == 0 && len(a.raw)+len(d.raw) <= s.f.raw {
+			d.raw = append(d.raw, a.raw...)
+			continue
+		}
+		if u.n == 0 {
+			s.open(m, b, to)
+		}
+		for _, x := range a.raw {
+			s.put(m, b, to, x)
+		}
+		u.n += t.n + uint64(len(a.raw))
+		u.zeros += t.zeros
+		s.mergeCounts(m, b, to, from.counts[uint64(i)*from.width:uint64(i+1)*from.width])
+		for k, pg := range a.pages {
+			if pg != nil {
+				s.addPage(s.paged(m, to), k, pg)
+			}
+		}
+	}
+	o.slabs[m], o.accs[m] = nil, nil
+}
+
+func (s *stock) mergeCounts(m int, b *slab, slot uint32, counts []uint16) {
+	into := b.counts[uint64(slot)*b.width : uint64(slot+1)*b.width]
+	for k, n := range counts {
+		if into[k] += n; into[k] < n {
+			s.spill(m, b, slot, uint64(k))
+		}
+	}
+}
+
+// link gives the leaves of a metric what its slab knows of them, after which
+// they are as any other's.
+func (s *stock) link(m int) {
+	b := s.slabs[m]
+	if b == nil {
+		return
+	}
+	for slot, leaf := range s.owners[:min(len(s.owners), len(b.tallies))] {
+		t, a := &b.tallies[slot], &s.accs[m][leaf]
+		a.min, a.max, a.n = t.min, t.max, int64(len(a.raw))
+		if t.n == 0 {
+			continue
+		}
+		a.n = int64(t.n)
+		s.paged(m, uint32(slot))
+		if t.zeros > 0 {
+			s.count(a, bucketZero, uint32(t.zeros))
+		}
+		counts := b.counts[uint64(slot)*b.width : uint64(slot+1)*b.width]
+		for k := 0; k < len(counts); k += pageSize {
+			s.linkPage(a, b.page+k>>pageBits, counts[k:min(k+pageSize, len(counts))])
+		}
+	}
+	s.slabs[m] = nil
+}
+
+func (s *stock) linkPage(a *acc, at int, counts []uint16) {
+	pg := a.pages[at]
+	for k, n := range counts {
+		if n == 0 {
+			continue
+		}
+		if pg == nil {
+			pg = s.pool.get()
+			a.pages[at] = pg
+		}
+		pg[k] += uint32(n)
+	}
+}
+
+// A stateCounts counts rows by leaf and by what became of them.
+type stateCounts []uint32
+
+const states = 32 // outcome, goodBit, wholeBit
+
+func (n stateCounts) add(leaves []uint32, state []uint8) {
+	state = state[:len(leaves)]
+	for row, leaf := range leaves {
+		n[leaf*states+uint32(state[row]&(states-1))]++
+	}
+}
+
+// move adds the counts to the leaves and starts anew.
+func (n stateCounts) move(to []leafCounts) {
+	for leaf := range to {
+		k := &to[leaf]
+		for st, rows := range n[leaf*states : (leaf+1)*states] {
+			if rows == 0 {
+				continue
+			}
+			k.sent += int64(rows)
+			k.outcomes[st&outcomeBits] += int64(rows)
+			if st&goodBit != 0 {
+				k.good += int64(rows)
+			}
+		}
+	}
+	clear(n)
+}
+
+// addTokens adds up the tokens of completed requests by leaf. Arrival is mostly
+// in order, so the rows of a time window come one after the other.
+func (s *stock) addTokens(leaves []uint32, c *chunk) {
+	prompt, output, cached := c.tokenColumn(c.lay.prompt), c.tokenColumn(c.lay.output), c.tokenColumn(c.lay.cached)
+	var k leafCounts
+	last := uint32(0)
+	for row, leaf := range leaves {
+		if leaf != last {
+			s.counts[last].merge(&k)
+			k, last = leafCounts{}, leaf
+		}
+		if !c.ok(row) {
+			continue
+		}
+		p, known := tokenAt(prompt, row)
+		k.input += p
+		if n, ok := tokenAt(cached, row); ok && known {
+			k.cached += n
+			k.cachedOf += p
+		}
+		n, _ := tokenAt(output, row)
+		k.output += n
+	}
+	if len(leaves) > 0 {
+		s.counts[last].merge(&k)
+	}
+}
+
+// addUncached notes the tokens that cannot be told from the sums of the token
+// metrics: prompts of which nobody says what was cached, and the reverse.
+func (s *stock) addUncached(leaves []uint32, c *chunk) {
+	lay := c.lay
+	if lay.cached < 0 || !c.holes[lay.cached] && (lay.prompt < 0 || !c.holes[lay.prompt]) {
+		return
+	}
+	prompt, cached := c.tokenColumn(lay.prompt), c.tokenColumn(lay.cached)
+	for row, leaf := range leaves {
+		p, known := tokenAt(prompt, row)
+		n, ok := tokenAt(cached, row)
+		switch {
+		case known == ok || !c.ok(row):
+		case known:
+			s.counts[leaf].cachedOf -= p
+		default:
+			s.counts[leaf].cached -= n
+		}
+	}
+}
+
+// sumTokens takes the leaves' tokens from their token metrics, which count the
+// same values.
+func (s *stock) sumTokens(lay *layout) {
+	for leaf := range s.counts {
+		k := &s.counts[leaf]
+		sum := func(m int) int64 {
+			if m < 0 {
+				return 0
+			}
+			return int64(s.accs[m][leaf].sums.lo)
+		}
+		k.input, k.output = sum(lay.prompt), sum(lay.output)
+		if lay.cached >= 0 && lay.prompt >= 0 {
+			k.cached += sum(lay.cached)
+			k.cachedOf += k.input
+		}
+	}
+}
+
+// sumsTokens reports whether sumTokens is for this family: it has the metrics,
+// as whole numbers.
+func (f *family) sumsTokens(lay *layout) bool {
+	for _, m := range []int{lay.prompt, lay.output, lay.cached} {
+		if m >= 0 && (!f.shown[m] || lay.metrics[m].kind != serving.KindCount) {
+			return false
+		}
+	}
+	return f.dense
+}
+
+func (t *table) tokenColumn(metric int) []float64 {
+	if metric < 0 || len(t.values[metric]) == 0 {
+		return nil
+	}
+	return t.values[metric]
+}
+
+func tokenAt(column []float64, row int) (int64, bool) {
+	if column == nil {
+		return 0, false
+	}
+	v := column[row]
+	if !(v > -1<<62 && v < 1<<62) { // missing, or no count at all
+		return 0, false
+	}
+	return int64(v), true
+}
+
+// blank makes the values of requests that did not complete missing: they are
+// counted, not summarized.
+func (c *chunk) blank() {
+	for row := range c.state {
+		if c.ok(row) {
+			continue
+		}
+		for m := range c.values {
+			if len(c.values[m]) > 0 {
+				c.values[m][row] = math.NaN()
+			}
+			if g := &c.gaps[m]; len(g.ends) > 0 {
+				from, to := span(g.ends, uint32(row))
+				for i := from; i < to; i++ {
+					g.gaps[i] = math.NaN()
+				}
+			}
+		}
+	}
+}
+
+// spread gives each value of a list the slot of its row.
+func spread(dst []uint32, slots, ends []uint32) []uint32 {
+	dst = dst[:0]
+	for row, end := range ends {
+		for uint32(len(dst)) < end {
+			dst = append(dst, slots[row])
+		}
+	}
+	return dst
+}
+
+// link ends the filling: leaves of dense families become as any other's.
+func (w *filler) link() {
+	for _, s := range w.stocks {
+		for _, m := range s.f.metric {
+			s.link(m)
+		}
+		if s.f.sums {
+			s.sumTokens(w.lay)
+		}
+	}
+}
