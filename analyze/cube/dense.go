@@ -389,7 +389,7 @@ func (n stateCounts) move(to []leafCounts) {
 // addTokens adds up the tokens of completed requests by leaf. Arrival is mostly
 // in order, so the rows of a time window come one after the other.
 func (s *stock) addTokens(leaves []uint32, c *chunk) {
-	prompt, output, cached := c.tokenColumn(c.lay.prompt), c.tokenColumn(c.lay.output), c.tokenColumn(c.lay.cached)
+	prompt, output, cached := c.column(c.lay.prompt), c.column(c.lay.output), c.column(c.lay.cached)
 	var k leafCounts
 	last := uint32(0)
 	for row, leaf := range leaves {
@@ -421,7 +421,7 @@ func (s *stock) addUncached(leaves []uint32, c *chunk) {
 	if lay.cached < 0 || !c.holes[lay.cached] && (lay.prompt < 0 || !c.holes[lay.prompt]) {
 		return
 	}
-	prompt, cached := c.tokenColumn(lay.prompt), c.tokenColumn(lay.cached)
+	prompt, cached := c.column(lay.prompt), c.column(lay.cached)
 	for row, leaf := range leaves {
 		p, known := tokenAt(prompt, row)
 		n, ok := tokenAt(cached, row)
@@ -465,7 +465,8 @@ func (f *family) sumsTokens(lay *layout) bool {
 	return f.dense
 }
 
-func (t *table) tokenColumn(metric int) []float64 {
+// column returns the values of a metric; nil where there are none.
+func (t *table) column(metric int) []float64 {
 	if metric < 0 || len(t.values[metric]) == 0 {
 		return nil
 	}

@@ -159,7 +159,20 @@ func (d *dimension) appendCodes(dst []int32, b *serving.Batch, sel []int32, name
 	return dst
 }
 
+// isAll reports whether a selection, ascending, is of the first rows and all of
+// them.
+func isAll(sel []int32) bool { return len(sel) > 0 && int(sel[len(sel)-1]) == len(sel)-1 }
+
 func appendText(dst []int32, v *serving.Vector, sel []int32) []int32 {
+	if isAll(sel) {
+		at := len(dst)
+		dst = append(dst, v.Codes[:len(sel)]...)
+		for i, c := range dst[at:] {
+			dst[at+i] = max(c, none)
+		}
+		missingRows(v.Valid, len(sel), func(i int) { dst[at+i] = none })
+		return dst
+	}
 	if v.Valid == nil {
 		for _, i := range sel {
 			dst = append(dst, max(v.Codes[i], none))
@@ -178,8 +191,11 @@ func appendText(dst []int32, v *serving.Vector, sel []int32) []int32 {
 
 func (d *dimension) appendBuckets(dst []int32, v *serving.Vector, sel []int32) []int32 {
 	if v.Valid == nil && v.Kind == serving.KindCount {
-		for _, i := range sel {
-			dst = append(dst, d.bucket(v.Ints[i]))
+		at := len(dst)
+		dst = slices.Grow(dst, len(sel))[:at+len(sel)]
+		out := dst[at:]
+		for k, i := range sel {
+			out[k] = d.bucket(v.Ints[i])
 		}
 		return dst
 	}
@@ -222,8 +238,11 @@ func (d *dimension) appendCache(dst []int32, b *serving.Batch, sel []int32) []in
 	cached := &b.Cols[d.col]
 	if d.of >= 0 && cached.Kind == serving.KindCount && b.Cols[d.of].Kind == serving.KindCount && b.Cols[d.of].Valid == nil {
 		prompt := b.Cols[d.of].Ints
-		for _, i := range sel {
-			dst = append(dst, cacheState(cached.Ints[i], cached.Has(int(i)), prompt[i], true, d.warm))
+		at := len(dst)
+		dst = slices.Grow(dst, len(sel))[:at+len(sel)]
+		out := dst[at:]
+		for k, i := range sel {
+			out[k] = cacheState(cached.Ints[i], cached.Has(int(i)), prompt[i], true, d.warm)
 		}
 		return dst
 	}
@@ -249,10 +268,13 @@ func cacheState(cached int64, ok bool, prompt int64, known bool, warm float64) i
 		return 0
 	case !known || cached > prompt:
 		return none
-	case float64(cached)/float64(prompt) >= warm:
-		return 2
 	}
-	return 1
+	// A division takes longer than all the rest; it decides where rounding could.
+	c, w := float64(cached), warm*float64(prompt)
+	if math.Abs(c-w) > 1e-6*w {
+		return 1 + int32(b2i(c > w))
+	}
+	return 1 + int32(b2i(c/float64(prompt) >= warm))
 }
 
 // countAt returns a count, whichever way the column holds it.

@@ -24,7 +24,10 @@ type chunk struct {
 	part    int     // of a stream: the part it is of
 	whole   bool    // all rows of the batch are selected
 	sel     []int32 // scratch: the selected rows of a batch
+	every   []int32 // 0, 1, 2, …
 	phase   []bool  // by code: is warm-up
+	good    []bool  // scratch: of the rows of a batch
+	also    []bool
 	numbers []map[string]int32
 }
 
@@ -174,9 +177,10 @@ func (c *chunk) selectRows(b *serving.Batch, win Window) {
 	c.sel = c.sel[:0]
 	defer func() { c.whole = len(c.sel) == b.N }()
 	if c.lay.phase < 0 && win == (Window{}) {
-		for i := range b.N {
-			c.sel = append(c.sel, int32(i))
+		for len(c.every) < b.N {
+			c.every = append(c.every, int32(len(c.every)))
 		}
+		c.sel = append(c.sel, c.every[:b.N]...)
 		return
 	}
 	for i := range b.N {
@@ -436,30 +440,63 @@ func (c *chunk) addTimes(b *serving.Batch) {
 		e2e := math.NaN()
 		if c.lay.e2e >= 0 {
 			e2e = c.values[c.lay.e2e][c.n+k]
+			if c.lay.end < 0 && endsBefore(t, e2e, c.lastEnd) {
+				continue
+			}
 		}
 		c.lastEnd = max(c.lastEnd, endTime(t, timeOf(b, c.lay.end, int(i)), e2e))
 	}
 }
 
+// endsBefore reports that arrival + e2e is not after a time; false says nothing.
+func endsBefore(arrival int64, e2e float64, end int64) bool {
+	const most = 1 << 60
+	return e2e >= 0 && e2e < 1e6 && arrival > -most && arrival < most && arrival+int64(e2e*1e9)+1 <= end
+}
+
 // addStates settles what became of each row: a request is within a limit, or
 // good, only if it completed.
 func (c *chunk) addStates(b *serving.Batch) {
-	for k, i := range c.sel {
-		s := uint8(c.outcomeOf(b, int(i)))
-		whole := c.cameWhole(b, int(i))
-		if s == uint8(serving.OK) && len(c.lay.conditions) > 0 && c.allHold(c.n+k, whole) {
-			s |= goodBit
+	c.addOutcomes(b)
+	for l, t := range c.lay.limits {
+		c.within[l] = c.appendWithin(c.within[l], t)
+	}
+	if len(c.lay.conditions) == 0 {
+		return
+	}
+	good := c.appendWithin(c.good[:0], c.lay.conditions[0])
+	for _, t := range c.lay.conditions[1:] {
+		c.also = c.appendWithin(c.also[:0], t)
+		for k, ok := range c.also {
+			good[k] = good[k] && ok
 		}
-		if whole {
-			s |= wholeBit
+	}
+	c.good = good
+	for k, ok := range good {
+		if ok {
+			c.state[c.n+k] |= goodBit
+		}
+	}
+}
+
+// addOutcomes says how each row ended and whether its answer came whole.
+func (c *chunk) addOutcomes(b *serving.Batch) {
+	no, asked := none, c.lay.streaming >= 0
+	if asked {
+		if code, ok := c.lay.streamed.Find("no"); ok {
+			no = code
+		} else {
+			asked = false
+		}
+	}
+	for _, i := range c.sel {
+		s := uint8(c.outcomeOf(b, int(i)))
+		if asked {
+			if v := &b.Cols[c.lay.streaming]; v.Codes[i] == no && v.Has(int(i)) {
+				s |= wholeBit
+			}
 		}
 		c.state = append(c.state, s)
-	}
-	for l, t := range c.lay.limits {
-		for k := range c.sel {
-			s := c.state[c.n+k]
-			c.within[l] = append(c.within[l], s&outcomeBits == uint8(serving.OK) && c.holds(t, c.n+k, s&wholeBit != 0))
-		}
 	}
 }
 
@@ -475,38 +512,31 @@ func (c *chunk) outcomeOf(b *serving.Batch, i int) serving.Outcome {
 	return serving.Failed
 }
 
-// cameWhole reports whether a row says that its answer was not streamed.
-func (c *chunk) cameWhole(b *serving.Batch, i int) bool {
-	if c.lay.streaming < 0 || !b.Cols[c.lay.streaming].Has(i) {
-		return false
+// appendWithin tells of the rows that were added last whether they completed
+// within a threshold. A one-token output has no gap between tokens to be late
+// in, so it meets those on TPOT and ITL; any other missing value is a miss. The
+// first token of an answer that came whole came with its last, and it has no
+// gaps.
+func (c *chunk) appendWithin(dst []bool, th threshold) []bool {
+	x, output, e2e := c.column(th.metric), c.column(c.lay.output), c.column(c.lay.e2e)
+	if !th.gaps {
+		output = nil
 	}
-	return c.lay.streamed.Name(b.Cols[c.lay.streaming].Codes[i]) == "no"
-}
-
-func (c *chunk) allHold(row int, whole bool) bool {
-	for _, t := range c.lay.conditions {
-		if !c.holds(t, row, whole) {
-			return false
+	for k, s := range c.state[c.n:] {
+		row := c.n + k
+		var in bool
+		switch {
+		case s&outcomeBits != uint8(serving.OK):
+		case s&wholeBit != 0 && th.gaps:
+			in = true
+		case s&wholeBit != 0 && th.first:
+			in = e2e != nil && e2e[row] <= th.max
+		default:
+			in = x != nil && x[row] <= th.max || output != nil && output[row] <= 1
 		}
+		dst = append(dst, in)
 	}
-	return true
-}
-
-// holds reports whether a completed request is within a threshold. A one-token
-// output has no gap between tokens to be late in, so it meets those on TPOT and
-// ITL; any other missing value is a miss. The first token of an answer that came
-// whole came with its last, and it has no gaps.
-func (t *table) holds(th threshold, row int, whole bool) bool {
-	if whole && th.gaps {
-		return true
-	}
-	if whole && th.first {
-		return t.lay.e2e >= 0 && t.values[t.lay.e2e][row] <= th.max
-	}
-	if th.gaps && t.lay.output >= 0 && t.values[t.lay.output][row] <= 1 {
-		return true
-	}
-	return th.metric >= 0 && t.values[th.metric][row] <= th.max
+	return dst
 }
 
 // ok reports whether a row completed.

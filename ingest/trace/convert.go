@@ -215,6 +215,18 @@ func (c *converter) readCodes(s *stream, dst []int32) error {
 	if err := s.ints(c.ints); err != nil {
 		return err
 	}
+	if c.leaf.physical == format.Boolean && len(dst) > 2 {
+		codes := [2]int32{c.intern.int(c.ints[0], c.leaf), 0}
+		known := [2]bool{true, false} // the first value's; the other's once it is met
+		for i, x := range c.ints {
+			k := int(x ^ c.ints[0])
+			if !known[k] {
+				known[k], codes[k] = true, c.intern.int(x, c.leaf)
+			}
+			dst[i] = codes[k]
+		}
+		return nil
+	}
 	for i, x := range c.ints {
 		dst[i] = c.intern.int(x, c.leaf)
 	}

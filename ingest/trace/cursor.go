@@ -316,11 +316,14 @@ func early(err error) error {
 // markNulls reads k definition levels, clears the bits of nulls and returns how
 // many values there are.
 func (c *cursor) markNulls(at, k int) (present int, err error) {
+	top := uint32(c.leaf.maxDef)
+	if c.def.flat == nil && c.def.same(k, top) {
+		return k, nil
+	}
 	c.defs = growSlice(c.defs, levelBlock)[:k]
 	if err := c.def.read(c.defs); err != nil {
 		return 0, err
 	}
-	top := uint32(c.leaf.maxDef)
 	for i, d := range c.defs {
 		if d == top {
 			present++

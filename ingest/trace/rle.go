@@ -57,6 +57,19 @@ func (h *hybrid) header() error {
 	return nil
 }
 
+// same takes n values where they are all the same one by a single run.
+func (h *hybrid) same(n int, value uint32) bool {
+	if h.run == 0 && h.pack == 0 && h.header() != nil {
+		h.b, h.run, h.pack = nil, 0, 0
+		return false // and read fails
+	}
+	if h.run < n || h.value != value {
+		return false
+	}
+	h.run -= n
+	return true
+}
+
 // read fills dst.
 func (h *hybrid) read(dst []uint32) error {
 	for len(dst) > 0 {
