@@ -136,7 +136,9 @@ func (s *stock) slab(m int, unit float64, x []float64) *slab {
 		s.slabs[m] = b
 	}
 	if n := max(len(s.owners), 1); n > len(b.tallies) {
-		n = min(max(n, 2*len(b.tallies), 32), max(n, int(s.f.values)))
+		// Room for all at once: what is not used is never touched, and room that
+		// is outgrown would be touched twice.
+		n = max(n, int(s.f.values))
 		b.counts = append(make([]uint16, 0, uint64(n)*b.width), b.counts...)[:uint64(n)*b.width]
 		b.tallies = append(make([]tally, 0, n), b.tallies...)
 		for len(b.tallies) < n {

@@ -17,7 +17,7 @@ import (
 
 // gatherBytes bounds the values that are kept at a time: where they are more,
 // some metrics wait for a scan of their own.
-var gatherBytes = 96 << 20
+var gatherBytes = 160 << 20
 
 // A hold keeps the wanted values of one metric in one family.
 type hold struct {

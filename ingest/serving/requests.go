@@ -96,7 +96,7 @@ const (
 // BatchRows is the number of rows a full batch aims at: large enough to
 // amortize a call, small enough to stay in cache and to keep scratch memory at
 // a page of values rather than a row group.
-const BatchRows = 64 << 10
+const BatchRows = 16 << 10
 
 // A Batch is a run of consecutive rows.
 type Batch struct {
