@@ -14,8 +14,9 @@ import (
 // cache line. Nothing of it fits all values; those that do not (zeros apart,
 // which are many among cached tokens) take addRare, a value at a time.
 
-// denseLeaves is the leaves a family may have to be filled so.
-const denseLeaves = 1024
+// denseBytes is what the histograms of one metric may take for a family to be
+// filled so.
+const denseBytes = 8 << 20
 
 // windowOctaves is how much of the scale has counters: from 10 ms to 10 minutes
 // it is 16 octaves.
@@ -49,6 +50,9 @@ func (p *places) find(m int, l *scale, unit float64, x []float64) *place {
 	return p.of[m]
 }
 
+// window is how many buckets a window has.
+func (l *scale) window() int { return max(windowOctaves<<l.s, 2*pageSize) }
+
 // place puts a window where most of the values are.
 func (l *scale) place(unit float64, x []float64) *place {
 	pages := make([]int, l.pages())
@@ -57,7 +61,7 @@ func (l *scale) place(unit float64, x []float64) *place {
 			pages[l.index(v)>>pageBits]++
 		}
 	}
-	n := max(windowOctaves<<l.s>>pageBits, 2)
+	n := l.window() >> pageBits
 	least, best, most := 0, int(l.index(1)>>pageBits), 0
 	for first := 1; first+n < len(pages); first++ {
 		in := 0

@@ -75,6 +75,7 @@ func (f *family) choose(lay *layout, plan *Plan, rows int64) {
 			f.shown[m] = true
 		}
 	}
+	f.dense = f.values <= denseBytes/uint64(2*f.scale.window())
 	f.sums = f.sumsTokens(lay)
 }
 

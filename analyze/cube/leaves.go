@@ -122,7 +122,6 @@ func (lay *layout) families(views []view) []family {
 	for i := range out {
 		out[i].setStrides()
 		out[i].values = lay.leafProduct(out[i].axes)
-		out[i].dense = out[i].values <= denseLeaves
 		out[i].places = &places{of: make([]*place, len(lay.metrics))}
 	}
 	for i := range views {
