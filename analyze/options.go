@@ -29,6 +29,8 @@ type Options struct {
 	Gates       []string                       // slo, regression, capacity
 	Progress    func(table string, rows int64) // told how far a scan is; nil for none
 	Workers     int                            // 0: GOMAXPROCS; no result depends on it
+	NoExact     bool                           // one pass over large tables, quantiles within their RelError
+	MaxMemory   int64                          // bytes that the scan of a large table may take; 0: no limit. No result depends on it
 	// Of a comparison.
 	Headline        []verdict.Figure           // figures that the verdict rests on; nil: DefaultHeadline
 	Thresholds      map[verdict.Figure]float64 // the change that matters, where it is not the default; without a statistic of all of a metric's

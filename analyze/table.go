@@ -98,6 +98,8 @@ func (t *table) makePlan(opt Options) {
 		Window:     opt.Window,
 		Examples:   5,
 		Workers:    opt.Workers,
+		NoExact:    opt.NoExact,
+		MaxMemory:  opt.MaxMemory,
 	}
 	for _, m := range serving.Metrics {
 		t.plan.Metrics = append(t.plan.Metrics, m.Key)

@@ -16,7 +16,7 @@ var (
 
 // traceOptions are the options of a trace that is a file by itself.
 func (p *probe) traceOptions() trace.Options {
-	return trace.Options{Name: stem(p.found, ""), Map: p.opt.Map, Side: p.opt.Side}
+	return trace.Options{Name: stem(p.found, ""), Map: p.opt.Map, Side: p.opt.Side, MaxMemory: p.opt.MaxMemory / 4}
 }
 
 func sniffTraceCSV(p *probe) (bool, string) {

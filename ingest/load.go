@@ -22,6 +22,7 @@ type Options struct {
 	UseMTime  bool                  // file times may date scrapes
 	KeepRaw   bool                  // keep every scraped series as it is, for the user's own PromQL
 	Checksums bool                  // hash whole files of any size
+	MaxMemory int64                 // bytes of all; a share of it is for pages of Parquet files. 0: their default
 	Stdin     io.Reader
 	Workers   int            // files read at once; 0: GOMAXPROCS
 	Progress  func(Progress) // called from several goroutines; nil for none

@@ -59,7 +59,7 @@ func openTraces(ctx context.Context, ds *serving.Dataset, files []found, all []l
 // others are tried without them.
 func openTrace(ctx context.Context, ds *serving.Dataset, name string, parts []trace.File, opt Options) error {
 	for len(parts) > 0 {
-		src, err := trace.Open(ctx, parts, trace.Options{Name: name, Map: opt.Map, Side: opt.Side})
+		src, err := trace.Open(ctx, parts, trace.Options{Name: name, Map: opt.Map, Side: opt.Side, MaxMemory: opt.MaxMemory / 4})
 		if err == nil {
 			if n := len(parts); n > 1 {
 				for _, p := range parts {

@@ -94,7 +94,7 @@ func (f *finisher) gather(ctx context.Context, src serving.Requests) error {
 		if holds[m] == nil {
 			continue
 		}
-		if len(round) > 0 && total+size[m] > gatherBytes {
+		if len(round) > 0 && total+size[m] > f.plan.room() {
 			if err := f.round(ctx, src, round, holds); err != nil {
 				return err
 			}

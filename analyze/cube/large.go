@@ -15,6 +15,7 @@ func (s *scanner) fillLarge(ctx context.Context, src serving.Requests, plan *Pla
 	if err != nil {
 		return nil, err
 	}
+	s.workers = plan.threads(s.workers)
 	fams := s.lay.families(views)
 	for i := range fams {
 		fams[i].choose(s.lay, plan, found.rows)
@@ -57,6 +58,27 @@ func (s *scanner) fillLarge(ctx context.Context, src serving.Requests, plan *Pla
 		return nil, err
 	}
 	return c, nil
+}
+
+// threadBytes is what a goroutine of a scan takes: its histograms, batches and
+// pages.
+const threadBytes = 64 << 20
+
+// threads returns how many of some goroutines the plan's memory is enough for:
+// they have half of it, the values of the second scan the other.
+func (p *Plan) threads(most int) int {
+	if p.MaxMemory <= 0 {
+		return most
+	}
+	return max(1, min(most, int(p.MaxMemory/2/threadBytes)))
+}
+
+// room is the size of the values that are kept at a time.
+func (p *Plan) room() int {
+	if p.MaxMemory <= 0 {
+		return gatherBytes
+	}
+	return int(min(int64(gatherBytes), p.MaxMemory/3))
 }
 
 // choose sets what a family stores.

@@ -33,6 +33,10 @@ type Plan struct {
 	// NoExact saves the second scan of a source that is too large to be held:
 	// quantiles come from histograms, with their Summary.Error.
 	NoExact bool
+	// MaxMemory is what the scans of a source that is too large to be held may
+	// take, bytes: fewer workers, more passes. 0: no limit. No result depends on
+	// it.
+	MaxMemory int64
 	// Explore, where set, asks for a cross with histograms: Cube.Explored.
 	Explore *Explore
 }

@@ -27,6 +27,7 @@ type options struct {
 	cut                  int64
 	echarts              string // a stock echarts.min.js; "" for the library inside
 	strict               bool
+	maxMemory            int64 // bytes; 0 for no limit
 	progress             *bool // nil: only on a terminal
 
 	flags     []string // that give the same report again, for the command printed in it
@@ -67,8 +68,11 @@ func (o *options) check(l layer) error {
 // echo remembers a setting for the command line that is printed in the report.
 func (o *options) echo(s *setting, vs []given) {
 	if s.shape == toggle {
-		if last(vs).text == "true" {
+		switch text := last(vs).text; {
+		case text == "true" && !s.on:
 			o.flags = append(o.flags, "--"+s.name)
+		case text == "false" && s.on:
+			o.flags = append(o.flags, "--no-"+s.name)
 		}
 		return
 	}

@@ -53,6 +53,8 @@ type ReportFlags struct {
 	Annotate []string `name:"annotation" sep:"none" placeholder:"'TIME TEXT'" help:"Mark a moment in the timeline, a deploy for instance. Repeatable."`
 	UseMTime *bool    `name:"use-mtime" help:"Take the time of a scrape that says none from its file's time."`
 
+	Exact     *bool   `name:"exact" negatable:"" help:"Exact quantiles whatever the size (the default). --no-exact reads a large trace once and states the error."`
+	MaxMemory *string `name:"max-memory" placeholder:"SIZE" help:"Keep the program's memory below this, e.g. 1GiB: large traces are then read with fewer threads and more passes."`
 	Strict    *bool   `name:"strict" help:"Problems in the data are errors (exit status 2)."`
 	Checksums *bool   `name:"checksums" help:"Hash whole files above 64 MiB too."`
 	EChartsJS *string `name:"echarts-js" placeholder:"FILE" help:"Take the chart library from this echarts.min.js."`
@@ -69,6 +71,7 @@ func (c *reportCmd) run(e *env, typed layer) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	defer o.limitMemory()()
 	r := &reporting{env: e, opt: o, command: commandLine("report", o.flags, sorted(c.Paths))}
 	r.load = func() ([]*serving.Dataset, error) {
 		ds, err := load(e, c.Paths, o)

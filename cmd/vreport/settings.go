@@ -10,6 +10,8 @@ type setting struct {
 	glue string
 	// joins says that values given apart are the same as one with commas.
 	joins bool
+	// on says that a toggle is true unless it is said to be false.
+	on bool
 	// echo says that the report depends on it, so that the command printed in
 	// the report has to carry it. Names of outputs and progress do not.
 	echo bool
@@ -45,6 +47,8 @@ var settings = []*setting{
 	{name: "at", shape: one, echo: true, apply: (*options).setAt},
 	{name: "target", shape: one, echo: true, apply: (*options).setTarget},
 	{name: "gate", shape: list, joins: true, echo: true, apply: (*options).setGate},
+	{name: "exact", shape: toggle, on: true, echo: true, apply: (*options).setExact},
+	{name: "max-memory", shape: one, apply: (*options).setMaxMemory},
 	{name: "strict", shape: toggle, apply: (*options).setStrict},
 	{name: "checksums", shape: toggle, echo: true, apply: (*options).setChecksums},
 	{name: "use-mtime", shape: toggle, echo: true, apply: (*options).setUseMTime},

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"runtime/debug"
+	"strconv"
+	"strings"
+)
+
+// leastMemory is what a report takes whatever is asked for: the page alone is
+// put together from some tens of MiB.
+const leastMemory = 128 << 20
+
+// sizes are the units of --max-memory, longest first.
+var sizes = []struct {
+	suffix string
+	bytes  float64
+}{
+	{"kib", 1 << 10}, {"mib", 1 << 20}, {"gib", 1 << 30}, {"tib", 1 << 40},
+	{"kb", 1e3}, {"mb", 1e6}, {"gb", 1e9}, {"tb", 1e12},
+	{"k", 1 << 10}, {"m", 1 << 20}, {"g", 1 << 30}, {"t", 1 << 40}, {"b", 1},
+}
+
+// parseSize reads a size in bytes: 512MiB, 1.5GB, 2g, 1073741824.
+func parseSize(s string) (int64, error) {
+	text, unit := strings.ToLower(strings.TrimSpace(s)), 1.0
+	for _, u := range sizes {
+		if n, ok := strings.CutSuffix(text, u.suffix); ok {
+			text, unit = strings.TrimSpace(n), u.bytes
+			break
+		}
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(n > 0 && n*unit < math.MaxInt64) {
+		return 0, fmt.Errorf("%q is no size, want e.g. 512MiB or 1GiB", s)
+	}
+	return int64(n * unit), nil
+}
+
+func (o *options) setExact(vs []given) error {
+	exact := true
+	err := setBool(&exact, last(vs))
+	o.analyze.NoExact = !exact
+	return err
+}
+
+func (o *options) setMaxMemory(vs []given) error {
+	v := last(vs)
+	n, err := parseSize(v.text)
+	if err != nil {
+		return wrong(v, "%w", err)
+	}
+	if n < leastMemory {
+		return wrong(v, "%s is less than a report takes, want %d MiB at least", v.text, leastMemory>>20)
+	}
+	o.maxMemory, o.analyze.MaxMemory, o.ingest.MaxMemory = n, n, n
+	return nil
+}
+
+// limitMemory has the collector keep the heap below the limit, and returns what
+// undoes it.
+func (o *options) limitMemory() func() {
+	if o.maxMemory == 0 {
+		return func() {}
+	}
+	was := debug.SetMemoryLimit(o.maxMemory)
+	return func() { debug.SetMemoryLimit(was) }
+}
