@@ -83,9 +83,9 @@ func (l *scale) place(unit float64, x []float64) *place {
 	return &place{page: best, base: from + l.base, width: min(uint64(n)<<pageBits, max(top, from)-from)}
 }
 
-// A tally is what is known of the values of a leaf, besides their histogram.
+// An account is what is known of the values of a leaf, besides their histogram.
 // While these are kept as they are it counts none.
-type tally struct {
+type account struct {
 	lo, hi   uint64 // Σq
 	s0, s1   uint64 // Σq², of a chunk
 	n        uint64
@@ -96,8 +96,8 @@ type tally struct {
 // A slab holds the histograms of one metric in all leaves of a family.
 type slab struct {
 	*place
-	counts  []uint16 // width a slot
-	tallies []tally  // by slot
+	counts   []uint16  // width a slot
+	accounts []account // by slot
 }
 
 // slot returns the slot of a leaf, giving it one where it has none. Leaves of
@@ -139,14 +139,14 @@ func (s *stock) slab(m int, unit float64, x []float64) *slab {
 		b = &slab{place: s.f.places.find(m, &s.f.scale, unit, x)}
 		s.slabs[m] = b
 	}
-	if n := max(len(s.owners), 1); n > len(b.tallies) {
+	if n := max(len(s.owners), 1); n > len(b.accounts) {
 		// Room for all at once: what is not used is never touched, and room that
 		// is outgrown would be touched twice.
 		n = max(n, int(s.f.values))
 		b.counts = append(make([]uint16, 0, uint64(n)*b.width), b.counts...)[:uint64(n)*b.width]
-		b.tallies = append(make([]tally, 0, n), b.tallies...)
-		for len(b.tallies) < n {
-			b.tallies = append(b.tallies, tally{min: math.Inf(1), max: math.Inf(-1)})
+		b.accounts = append(make([]account, 0, n), b.accounts...)
+		for len(b.accounts) < n {
+			b.accounts = append(b.accounts, account{min: math.Inf(1), max: math.Inf(-1)})
 		}
 	}
 	return b
@@ -156,10 +156,10 @@ func (s *stock) slab(m int, unit float64, x []float64) *slab {
 // that did not complete have to be NaN.
 func (s *stock) fill(m int, unit float64, x []float64, slots []uint32) {
 	b := s.slab(m, unit, x)
-	tallies, counts, base, width, shift := b.tallies, b.counts, b.base, b.width, s.f.scale.shift&63
+	accounts, counts, base, width, shift := b.accounts, b.counts, b.base, b.width, s.f.scale.shift&63
 	slots = slots[:len(x)]
 	for i, v := range x {
-		t := &tallies[slots[i]]
+		t := &accounts[slots[i]]
 		k := math.Float64bits(v)>>shift - base
 		if k >= width || t.n == 0 {
 			switch {
@@ -195,14 +195,14 @@ func (s *stock) fill(m int, unit float64, x []float64, slots []uint32) {
 	}
 	accs := s.accs[m]
 	for slot := range s.owners {
-		if t := &tallies[slot]; t.lo|t.hi != 0 {
+		if t := &accounts[slot]; t.lo|t.hi != 0 {
 			accs[s.owners[slot]].sums.take(t)
 		}
 	}
 }
 
 // take moves the sums of a chunk.
-func (s *sums) take(t *tally) {
+func (s *sums) take(t *account) {
 	s.merge(&sums{lo: t.lo, hi: t.hi, s0: t.s0, s1: t.s1})
 	t.lo, t.hi, t.s0, t.s1 = 0, 0, 0, 0
 }
@@ -210,7 +210,7 @@ func (s *sums) take(t *tally) {
 // addRare adds a value that is beyond the window, or one of a leaf whose values
 // are kept.
 func (s *stock) addRare(m int, b *slab, unit float64, slot uint32, x float64) {
-	t, a := &b.tallies[slot], &s.accs[m][s.owners[slot]]
+	t, a := &b.accounts[slot], &s.accs[m][s.owners[slot]]
 	t.min, t.max = min(t.min, x), max(t.max, x)
 	if q, ok := fixed(x, unit); ok {
 		a.sums.add(q)
@@ -233,7 +233,7 @@ func (s *stock) addRare(m int, b *slab, unit float64, slot uint32, x float64) {
 
 // open turns the values of a leaf that were kept into its histogram.
 func (s *stock) open(m int, b *slab, slot uint32) {
-	t, a := &b.tallies[slot], &s.accs[m][s.owners[slot]]
+	t, a := &b.accounts[slot], &s.accs[m][s.owners[slot]]
 	for _, x := range a.raw {
 		s.put(m, b, slot, x)
 	}
@@ -245,7 +245,7 @@ func (s *stock) open(m int, b *slab, slot uint32) {
 // put counts a value in its bucket.
 func (s *stock) put(m int, b *slab, slot uint32, x float64) {
 	if x == 0 {
-		b.tallies[slot].zeros++
+		b.accounts[slot].zeros++
 		return
 	}
 	k := math.Float64bits(x)>>s.f.scale.shift - b.base
@@ -285,11 +285,11 @@ func (s *stock) mergeSlab(m int, o *stock, leaves []uint32) {
 		s.slotOf(leaves[leaf])
 	}
 	b := s.slab(m, 1, nil) // its place is known by now
-	for i, leaf := range o.owners[:min(len(o.owners), len(from.tallies))] {
-		to, t := s.slotOf(leaves[leaf]), &from.tallies[i]
+	for i, leaf := range o.owners[:min(len(o.owners), len(from.accounts))] {
+		to, t := s.slotOf(leaves[leaf]), &from.accounts[i]
 		a, d := &o.accs[m][leaf], &s.accs[m][leaves[leaf]]
 		d.sums.merge(&a.sums)
-		u := &b.tallies[to]
+		u := &b.accounts[to]
 		u.min, u.max = min(u.min, t.min), max(u.max, t.max)
 		if t.n == 0 && u.n == 0 && len(a.raw)+len(d.raw) <= s.f.raw {
 			d.raw = append(d.raw, a.raw...)
@@ -329,8 +329,8 @@ func (s *stock) link(m int) {
 	if b == nil {
 		return
 	}
-	for slot, leaf := range s.owners[:min(len(s.owners), len(b.tallies))] {
-		t, a := &b.tallies[slot], &s.accs[m][leaf]
+	for slot, leaf := range s.owners[:min(len(s.owners), len(b.accounts))] {
+		t, a := &b.accounts[slot], &s.accs[m][leaf]
 		a.min, a.max, a.n = t.min, t.max, int64(len(a.raw))
 		if t.n == 0 {
 			continue

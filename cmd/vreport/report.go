@@ -71,7 +71,6 @@ func (c *reportCmd) run(e *env, typed layer) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer o.limitMemory()()
 	r := &reporting{env: e, opt: o, command: commandLine("report", o.flags, sorted(c.Paths))}
 	r.load = func() ([]*serving.Dataset, error) {
 		ds, err := load(e, c.Paths, o)
@@ -120,6 +119,7 @@ func (r *reporting) outputs() []*output {
 }
 
 func (r *reporting) run(outs []*output) (int, error) {
+	defer r.opt.limitMemory()()
 	if err := r.setPrint(); err != nil {
 		return 0, err
 	}
