@@ -166,9 +166,12 @@ func (c *adviceCase) missed(keys ...serving.MetricKey) (level int, run *RunStats
 	for i, runs := range c.levels {
 		for _, r := range runs {
 			for _, s := range r.SLO {
-				m := c.metricOf(s.Expr)
-				if s.Result == GateFail && slices.Contains(keys, m) {
-					return i, r, s, m
+				o, ok := c.objective(s.Expr)
+				// A file's own aggregate has no interval to decide on; that it is
+				// beyond the limit is observation enough for an experiment.
+				beyond := s.Value.OK && s.Value.V >= o.Limit && !s.Attainment.OK
+				if ok && slices.Contains(keys, o.Metric) && (s.Result == GateFail || s.Result == GateUndecided && beyond) {
+					return i, r, s, o.Metric
 				}
 			}
 		}
@@ -176,13 +179,14 @@ func (c *adviceCase) missed(keys ...serving.MetricKey) (level int, run *RunStats
 	return -1, nil, SLOResult{}, ""
 }
 
-func (c *adviceCase) metricOf(expr string) serving.MetricKey {
+// objective is the objective of all requests with an expression.
+func (c *adviceCase) objective(expr string) (serving.SLO, bool) {
 	for _, s := range c.in.Opt.SLOs {
 		if s.Expr == expr && len(s.By) == 0 {
-			return s.Metric
+			return s, true
 		}
 	}
-	return ""
+	return serving.SLO{}, false
 }
 
 // place names where an observation was made.
@@ -210,7 +214,7 @@ func missText(r *RunStats, s SLOResult, m serving.MetricKey) string {
 	if s.Attainment.OK {
 		v += fmt.Sprintf(", %s of the requests sent are within", percent(float64(int(s.Attainment.V*1000+.5))/1000))
 	}
-	return fmt.Sprintf("the objective %s fails at %s%s", s.Expr, place(r), v)
+	return fmt.Sprintf("the objective %s is missed at %s%s", s.Expr, place(r), v)
 }
 
 func metricTitle(k serving.MetricKey) string {

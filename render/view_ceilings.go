@@ -16,11 +16,11 @@ type ceilingsView struct{ Ceilings []ceilingView }
 type ceilingView struct {
 	ID, Title, Sub string
 	Binding        *Fact
-	Tone           string
 	Findings       []string
 	Missing        []string
 	Bounds         *Table
 	Levels         *Table
+	Figure         *Figure
 	Evidence       []evidenceView
 	Assumptions    []string
 }
@@ -30,14 +30,19 @@ type evidenceView struct {
 	Items []string
 }
 
-func viewCeilings(_ *pageContext, value any) (any, error) {
+func viewCeilings(c *pageContext, value any) (any, error) {
 	v, err := valueAs[analyze.Ceilings](value)
 	if err != nil {
 		return nil, err
 	}
 	var out ceilingsView
-	for i, c := range v.Ceilings {
-		out.Ceilings = append(out.Ceilings, newCeilingView(fmt.Sprintf("ceiling-%d", i+1), c))
+	for i, one := range v.Ceilings {
+		id := fmt.Sprintf("ceiling-%d", i+1)
+		w := newCeilingView(id, one)
+		if w.Figure, err = c.boundFigure(id, one); err != nil {
+			return nil, err
+		}
+		out.Ceilings = append(out.Ceilings, w)
 	}
 	return &out, nil
 }

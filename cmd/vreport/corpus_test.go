@@ -45,3 +45,22 @@ func TestCorpus(t *testing.T) {
 		t.Error("no report was made")
 	}
 }
+
+// The H100 sweep of Llama-3.1-8B: the bound of one request and the KV cache of a
+// token are known from the model and the card.
+func TestCorpusCeilings(t *testing.T) {
+	dir := os.Getenv("VREPORT_CORPUS")
+	sweep := filepath.Join(dir, "bench", "vllm_serve", "auro_h100_fp16_8b_1024x512")
+	if _, err := os.Stat(sweep); dir == "" || err != nil {
+		t.Skip("VREPORT_CORPUS has no H100 sweep")
+	}
+	var stdout, stderr bytes.Buffer
+	if status := run([]string{"report", sweep, "--model", "meta-llama/Llama-3.1-8B", "--hardware", "h100-sxm:1", "--json", "-"}, strings.NewReader(""), &stdout, &stderr); status != statusDone {
+		t.Fatalf("status %d: %s", status, &stderr)
+	}
+	for _, want := range []string{`"tokens_per_s_one_request":208.58`, `"kv_bytes_per_token":131072,`, `"ridge_batch":295.2`} {
+		if !strings.Contains(stdout.String(), want) {
+			t.Errorf("the report has no %s", want)
+		}
+	}
+}
