@@ -84,28 +84,14 @@ func (c *Cost) atCapacity(s *Sweeps) {
 		return
 	}
 	for _, sw := range s.Sweeps {
-		p := sw.capacityPoint()
-		if p == nil {
+		if sw.Capacity == nil || sw.Capacity.At == nil {
 			continue
 		}
+		p := sw.Capacity.At
 		for _, row := range c.Rows {
 			if row.Run == p.Runs[0] && row.PerMillionOut.OK {
 				c.Capacity = append(c.Capacity, CapacityCost{Sweep: sw, Level: number(p.X), PerMillionOut: row.PerMillionOut.V, Run: row.Run})
 			}
 		}
 	}
-}
-
-// capacityPoint is the highest level up to which every level meets every
-// objective; nil where none does or none is set.
-func (s *Sweep) capacityPoint() *SweepPoint {
-	var at *SweepPoint
-	for i := range s.Points {
-		p := &s.Points[i]
-		if !p.MeetsSLO.OK || !p.MeetsSLO.V {
-			break
-		}
-		at = p
-	}
-	return at
 }

@@ -41,7 +41,7 @@ func Lacks(ds *serving.Dataset) []Lack {
 	}
 	var out []Lack
 	for _, s := range Sections {
-		if !have[s.Name] {
+		if !have[s.Name] && !s.Sides {
 			out = append(out, Lack{s.Title, s.Needs})
 		}
 	}
