@@ -78,7 +78,7 @@ func TestResolveErrors(t *testing.T) {
 		{"buckets", "n=0", `"0" is no bound`},
 		{"buckets", "n=1,1", "1 after 1"},
 		{"buckets", "n=1e3", `"1e3" is no bound`},
-		{"gate", "regression", `"regression" is no gate, want slo`},
+		{"gate", "latency", `"latency" is no gate, want slo`},
 		{"side", "Server", "want client or server"},
 		{"strict", "yes", `"yes" is neither true nor false`},
 		{"output", "", "want a file or - for standard output"},
