@@ -8,6 +8,7 @@
 #   make samples        out/samples-full: the whole sample data set, simulated anew
 #   make calibrate      the simulator against a measured sweep, CORPUS=DIR
 #   make golden         rewrite the golden files of the tests
+#   make peers          the engines and parsers that the tests try queries on
 #   make fuzz           every fuzz target, FUZZTIME each
 #   make mutants        4,000 damaged Parquet files
 #   make bench          benchmarks
@@ -24,6 +25,7 @@ BIN    := bin/vreport
 BUNDLE := templates/dist/echarts.js.gz
 # npm writes this file last, so it dates the installation.
 MODULES := templates/node_modules/.package-lock.json
+PEERS   := .ci/peers/node_modules/.package-lock.json
 
 # No C compiler is needed, and no path of this machine gets into the binary.
 export CGO_ENABLED = 0
@@ -33,7 +35,7 @@ GOBUILD := $(GO) build -trimpath
 GOFILES = $(shell find . \( -name node_modules -o -name out -o -name bin -o -name '.?*' \) -prune -o -name '*.go' -print)
 
 .DELETE_ON_ERROR:
-.PHONY: report build test check browser samples calibrate golden fuzz mutants bench corpus release-check clean
+.PHONY: report build test check browser peers samples calibrate golden fuzz mutants bench corpus release-check clean
 
 report: build
 	rm -rf out/samples
@@ -54,10 +56,10 @@ $(MODULES): templates/package-lock.json templates/package.json templates/.npmrc
 	cd templates && $(NPM) ci --ignore-scripts --no-audit --no-fund
 	@touch $@
 
-# With these variables a test that finds no browser or no bundle fails instead
-# of skipping.
-test: $(BUNDLE) check browser
-	VREPORT_REQUIRE_CHROMIUM=1 VREPORT_REQUIRE_BUNDLE=1 $(GO) test ./...
+# With these variables a test that finds no browser, no bundle or no engine fails
+# instead of skipping.
+test: $(BUNDLE) check browser peers
+	VREPORT_REQUIRE_PEERS=1 VREPORT_REQUIRE_CHROMIUM=1 VREPORT_REQUIRE_BUNDLE=1 $(GO) test ./...
 
 check:
 	@unformatted=$$(gofmt -l $(GOFILES)); test -z "$$unformatted" || { echo "gofmt is wanted for:" $$unformatted >&2; exit 1; }
@@ -69,6 +71,13 @@ check:
 
 browser:
 	@.ci/install-chromium
+
+# DuckDB, ClickHouse and SQL grammars, for the tests of vreport sql alone.
+peers: $(PEERS)
+
+$(PEERS): .ci/peers/package-lock.json .ci/peers/package.json .ci/peers/.npmrc
+	cd .ci/peers && $(NPM) ci --ignore-scripts --no-audit --no-fund
+	@touch $@
 
 # Twice gives the same bytes: the seed is fixed.
 samples:
@@ -106,4 +115,4 @@ release-check: $(BUNDLE)
 	done; done
 
 clean:
-	rm -rf bin out templates/node_modules $(BUNDLE)
+	rm -rf bin out templates/node_modules .ci/peers/node_modules $(BUNDLE)

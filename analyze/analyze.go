@@ -119,6 +119,10 @@ func titleOf(ds *serving.Dataset) string {
 		return ds.Traces[0].Name()
 	case len(ds.Traces) > 1:
 		return plural(len(ds.Traces), "request trace", "request traces")
+	case len(ds.Rollups) == 1:
+		return ds.Rollups[0].Name()
+	case len(ds.Rollups) > 1:
+		return plural(len(ds.Rollups), "rollup of requests", "rollups of requests")
 	}
 	return plural(len(ds.Servers), "server", "servers")
 }

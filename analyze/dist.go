@@ -19,7 +19,7 @@ func (t *table) distsOf(c *cube.Cell) Dists {
 		}
 		d := &Dist{Metric: m.Key, Count: serving.Some(s.N), Mean: serving.Some(s.Mean), Std: serving.Some(s.Std),
 			Min: serving.Some(s.Min), Max: serving.Some(s.Max), CDF: s.CDF,
-			Origin: FromRequests, Side: t.side(), RelError: s.Error}
+			Origin: t.origin(), Side: t.side(), RelError: s.Error}
 		if m.Key == serving.ITL {
 			d.Gaps = t.gaps()
 		}

@@ -18,6 +18,10 @@ func Lacks(ds *serving.Dataset) []Lack {
 	for _, t := range ds.Traces {
 		timed = timed || hasColumn(t, serving.ColArrival)
 	}
+	for _, r := range ds.Rollups {
+		tables = true
+		timed = timed || r.Spec.StepUS > 0
+	}
 	for _, r := range ds.Runs {
 		if r.Requests != nil {
 			tables = true

@@ -55,6 +55,7 @@ const (
 	FromRequests  Origin = "requests"
 	FromFile      Origin = "file" // the file's own aggregates, taken as they are
 	FromHistogram Origin = "histogram"
+	FromRollup    Origin = "rollup" // buckets of requests that were aggregated elsewhere
 )
 
 // Quality is how far a quantile can be trusted.

@@ -53,6 +53,10 @@ func (s *Sides) merge() *serving.Dataset {
 		out.Inputs = append(out.Inputs, ds.Inputs...)
 		out.Runs = append(out.Runs, ds.Runs...)
 		out.Traces = append(out.Traces, ds.Traces...)
+		for _, r := range ds.Rollups {
+			r.Label = name + " · " + r.Label
+		}
+		out.Rollups = append(out.Rollups, ds.Rollups...)
 		out.Servers = append(out.Servers, ds.Servers...)
 		out.Raw.Series = append(out.Raw.Series, ds.Raw.Series...)
 		out.Raw.Relative = out.Raw.Relative || ds.Raw.Relative
@@ -109,7 +113,8 @@ func (s *Sides) sideOf(x any) int {
 				return i
 			}
 		case serving.Requests:
-			if slices.Contains(ds.Traces, x) {
+			roll, _ := x.(*serving.Rollup)
+			if slices.Contains(ds.Traces, x) || slices.Contains(ds.Rollups, roll) {
 				return i
 			}
 		}

@@ -17,7 +17,7 @@ import (
 // that is no goodput of 0.
 func (t *table) goodputOf(c *cube.Cell, opt Options, dur serving.Opt[float64]) *Goodput {
 	lacks := func(k serving.Condition) bool { return !t.has(string(k.Metric)) }
-	if len(opt.Goodput) == 0 || c.Sent == 0 || slices.ContainsFunc(opt.Goodput, lacks) {
+	if conds := t.conditions(opt); len(conds) == 0 || c.Sent == 0 || slices.ContainsFunc(conds, lacks) {
 		return nil
 	}
 	g := &Goodput{Origin: FromRequests, Good: serving.Some(c.Good), Of: serving.Some(c.Sent),
@@ -62,12 +62,20 @@ func (t *table) sloResults(c *cube.Cell, opt Options, ds Dists) []SLOResult {
 			out = append(out, meanSLO(s, ds.Of(s.Metric), c))
 			continue
 		}
+		slack := int64(0) // requests in a bucket that the limit cuts through
+		if c.Slack != nil {
+			slack = c.Slack[i]
+		}
 		r := SLOResult{Expr: s.Expr, Value: value, Attainment: serving.Some(float64(c.Within[i]) / float64(c.Of[i]))}
-		lo, hi := stat.Wilson(c.Within[i], c.Of[i], confidence)
+		lo, _ := stat.Wilson(c.Within[i], c.Of[i], confidence)
+		_, hi := stat.Wilson(c.Within[i]+slack, c.Of[i], confidence)
 		r.Lo, r.Hi = serving.Some(lo), serving.Some(hi)
 		r.Result = decide(lo, hi, s.P)
 		r.Reason = fmt.Sprintf("%d of %d sent within %s: %s (95 %% interval %s to %s), want %s",
 			c.Within[i], c.Of[i], seconds(s.Limit), percent(r.Attainment.V), percent(lo), percent(hi), percent(s.P))
+		if slack > 0 {
+			r.Reason += fmt.Sprintf("; whether %s within it, the buckets of the rollup leave open (make the rollup with this --slo and they do not)", plural(int(slack), "more is", "more are"))
+		}
 		if n := c.Sent - c.Of[i]; n > 0 && len(s.By) == 0 {
 			r.Reason += fmt.Sprintf("; %s not streamed and so without %s", plural(int(n), "request was", "requests were"), s.Metric)
 		}
@@ -97,6 +105,9 @@ func meanSLO(s serving.SLO, d *Dist, c *cube.Cell) SLOResult {
 		return r
 	}
 	half := 1.959964 * d.Std.V / math.Sqrt(float64(d.Count.V-1))
+	if d.Origin == FromRollup {
+		half += 0.5e-6 // each value was rounded to a microsecond
+	}
 	lo, hi := d.Mean.V-half, d.Mean.V+half
 	r.Value = d.Mean
 	switch {

@@ -60,6 +60,9 @@ func whatWasRead(ds *serving.Dataset) string {
 	if n := len(ds.Traces); n > 0 {
 		parts = append(parts, plural(n, "request trace", "request traces"))
 	}
+	if n := len(ds.Rollups); n > 0 {
+		parts = append(parts, plural(n, "rollup of requests", "rollups of requests"))
+	}
 	if n := len(ds.Servers); n > 0 {
 		parts = append(parts, plural(n, "server", "servers"))
 	}

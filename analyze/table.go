@@ -21,7 +21,8 @@ var windowMetrics = []serving.MetricKey{serving.TTFT, serving.TPOT, serving.E2E,
 // A table is a source of requests with its filled cube.
 type table struct {
 	src  serving.Requests
-	run  *serving.Run // nil for a trace
+	run  *serving.Run    // nil for a trace
+	roll *serving.Rollup // set where the requests were aggregated elsewhere: src is the same
 	plan cube.Plan
 	cube *cube.Cube
 
@@ -36,19 +37,18 @@ type table struct {
 
 // fill scans every table of requests once, with one plan for all sections.
 func (in *Input) fill(ctx context.Context) error {
-	for _, r := range in.Data.Runs {
-		if r.Requests != nil {
-			in.tables = append(in.tables, &table{src: r.Requests, run: r})
-		}
-	}
-	for _, t := range in.Data.Traces {
-		in.tables = append(in.tables, &table{src: t})
-	}
+	in.addTables()
 	for _, t := range in.tables {
 		t.makePlan(in.Opt)
 		t.plan.Window = in.windowOf(func() int { return in.sides.sideOfTable(t) })
 		if in.sides != nil {
 			t.addMixCells()
+		}
+		if t.roll != nil {
+			if err := t.fillRollup(in.Opt); err != nil {
+				return err
+			}
+			continue
 		}
 		var progress func(rows int64)
 		if p := in.Opt.Progress; p != nil {
@@ -62,6 +62,21 @@ func (in *Input) fill(ctx context.Context) error {
 		in.tellInputs(t)
 	}
 	return nil
+}
+
+// addTables lists the tables of requests: of runs, of traces, of rollups.
+func (in *Input) addTables() {
+	for _, r := range in.Data.Runs {
+		if r.Requests != nil {
+			in.tables = append(in.tables, &table{src: r.Requests, run: r})
+		}
+	}
+	for _, t := range in.Data.Traces {
+		in.tables = append(in.tables, &table{src: t})
+	}
+	for _, r := range in.Data.Rollups {
+		in.tables = append(in.tables, &table{src: r, roll: r})
+	}
 }
 
 // tellInputs puts the problems of a table's rows to the file they are in.
@@ -94,7 +109,7 @@ func (t *table) makePlan(opt Options) {
 		CDF:        true,
 		Buckets:    opt.Buckets,
 		WarmShare:  opt.WarmShare,
-		Conditions: opt.Goodput,
+		Conditions: t.conditions(opt),
 		Window:     opt.Window,
 		Examples:   5,
 		Workers:    opt.Workers,
@@ -125,7 +140,7 @@ func (t *table) makePlan(opt Options) {
 // for a slice whose dimensions the table lacks is not its business.
 func (t *table) slos(opt Options) []serving.SLO {
 	var out []serving.SLO
-	for _, s := range opt.SLOs {
+	for _, s := range t.objectives(opt) {
 		if !slices.ContainsFunc(s.By, func(b serving.Term) bool { return !t.has(b.Dim) }) {
 			out = append(out, s)
 		}
@@ -165,8 +180,8 @@ func (t *table) makeGroupings(opt Options) {
 		return len(t.plan.Groupings) - 1
 	}
 	t.all, t.cross, t.time, t.alone = add(), -1, -1, map[string]int{}
-	for _, d := range opt.GroupBy {
-		if t.has(d) {
+	for _, d := range t.groupBy(opt) {
+		if t.groupable(d) {
 			t.groups = append(t.groups, d)
 		}
 	}
@@ -176,7 +191,7 @@ func (t *table) makeGroupings(opt Options) {
 	for _, d := range t.aloneDims(opt) {
 		t.alone[d] = add(d)
 	}
-	if t.has(cube.DimTime) {
+	if t.groupable(cube.DimTime) {
 		t.time = add(cube.DimTime)
 	}
 }
@@ -185,8 +200,8 @@ func (t *table) makeGroupings(opt Options) {
 // report: those asked for first.
 func (t *table) aloneDims(opt Options) []string {
 	var out []string
-	for _, d := range slices.Concat(opt.GroupBy, aloneDims, t.labels()) {
-		if t.has(d) && !slices.Contains(out, d) {
+	for _, d := range slices.Concat(t.groupBy(opt), aloneDims, t.labels()) {
+		if t.groupable(d) && !slices.Contains(out, d) {
 			out = append(out, d)
 		}
 	}
@@ -199,6 +214,9 @@ const maxLabels = 8
 // labels are the columns that name things of the user's own: the partitions of
 // its directories first, which somebody chose to tell requests apart by.
 func (t *table) labels() []string {
+	if t.roll != nil {
+		return t.roll.Spec.Dims
+	}
 	var parts, texts []string
 	for _, c := range t.src.Columns() {
 		switch {

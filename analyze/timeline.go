@@ -233,7 +233,7 @@ func (t *table) track(opt Options) *track {
 		}
 	}
 	add("failed", "per window", PanelRequests, serving.RequestsUnit, func(w *windowCell) float64 { return float64(w.failed) })
-	if len(opt.Goodput) > 0 {
+	if len(t.conditions(opt)) > 0 {
 		add("goodput_share", "", PanelRequests, serving.Share, func(w *windowCell) float64 {
 			if w.sent == 0 {
 				return math.NaN()

@@ -28,6 +28,7 @@ type Format struct {
 // Formats lists every format, the most specific first.
 var Formats = []*Format{
 	formatAIPerfParquet,
+	formatRollupParquet,
 	{Name: "trace-parquet", Doc: "a request-level trace as Parquet", sniff: sniffParquet, decode: decodeParquet},
 	formatSGLangServing,
 	formatInferenceX,
@@ -52,6 +53,7 @@ var Formats = []*Format{
 	formatSGLangLog,
 	formatVLLMLog,
 	{Name: "vllm-console", Doc: "the printed \"Serving Benchmark Result\" table", sniff: sniffConsole, decode: decodeConsole},
+	formatRollupCSV,
 	formatTSDB,
 	formatPromAPI,
 	formatPromDump,
@@ -77,7 +79,8 @@ type loaded struct {
 	parquet *trace.File        // tables of several files are opened together
 	tables  []serving.Requests // tables that a file holds by itself
 	keep    bool               // tables read from the file later on: it stays open, p.open works until the dataset is closed
-	servers []*serving.Server  // series that a file holds by itself: a log's, an exporter's
+	rollup  *serving.Rollup
+	servers []*serving.Server // series that a file holds by itself: a log's, an exporter's
 }
 
 func sniffParquet(p *probe) (bool, string) {

@@ -260,7 +260,7 @@ func describe(ds *serving.Dataset) {
 // Usable returns an error where a dataset holds nothing to report on: what each
 // file was taken for and what was wrong with it.
 func Usable(ds *serving.Dataset) error {
-	if len(ds.Runs)+len(ds.Traces)+len(ds.Servers) > 0 {
+	if len(ds.Runs)+len(ds.Traces)+len(ds.Rollups)+len(ds.Servers) > 0 {
 		return nil
 	}
 	var lines []string
@@ -297,6 +297,9 @@ func join(ctx context.Context, ds *serving.Dataset, files []found, all []loaded,
 	}
 	labelRuns(ds, files, all)
 	if err := openTraces(ctx, ds, files, all, opt); err != nil {
+		return err
+	}
+	if err := joinRollups(ctx, ds, files, all); err != nil {
 		return err
 	}
 	labelWorkloads(ds, opt.Workloads)

@@ -136,6 +136,7 @@ type Cell struct {
 	Good     int64   // requests that met all Conditions
 	Within   []int64 // aligned with Plan.Limits: requests within the limit
 	Of       []int64 // aligned with Plan.Limits: requests the limit is for
+	Slack    []int64 // aligned with Plan.Limits: requests that may be within, too, as a rollup's bucket leaves open; nil where all is known
 	Input    int64   // prompt tokens of completed requests
 	Output   int64   // output tokens of completed requests
 	Cached   int64   // cached tokens of completed requests that say so

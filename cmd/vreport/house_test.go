@@ -54,7 +54,7 @@ var rules = []rule{
 	{folder: "templates", std: true},
 	{folder: "samples", theirs: []string{"github.com/parquet-go/parquet-go"}},
 	{folder: "samples/*", ours: []string{"samples", "samples/*", "ingest", "ingest/*", "analyze", "analyze/*"}},
-	{folder: "cmd/vreport", ours: []string{"ingest", "ingest/serving", "ingest/column", "analyze", "analyze/*", "render", "templates", "samples"}},
+	{folder: "cmd/vreport", ours: []string{"ingest", "ingest/serving", "ingest/column", "ingest/rollup", "analyze", "analyze/*", "render", "templates", "samples"}},
 }
 
 // onlyIn names the folders (or files) that are the only importers of a module,
@@ -63,7 +63,7 @@ var onlyIn = map[string][]string{
 	"github.com/alecthomas/kong":                       {"cmd/vreport"},
 	"github.com/goccy/go-yaml":                         {"cmd/vreport", "ingest/tree"},
 	"github.com/go-echarts/go-echarts/v2":              {"render/chart*.go"},
-	"github.com/parquet-go/parquet-go":                 {"ingest/trace", "samples"},
+	"github.com/parquet-go/parquet-go":                 {"ingest/trace", "ingest/rollup/write.go", "samples"},
 	"github.com/prometheus/prometheus/model/textparse": {"ingest/prom"},
 	"github.com/prometheus/prometheus/tsdb":            {"ingest/prom", "analyze/promql"},
 	"github.com/prometheus/prometheus/promql":          {"analyze/promql"},
@@ -379,7 +379,7 @@ func TestLocksNameNoRegistry(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && slices.Contains([]string{"node_modules", ".git"}, d.Name()) {
+		if d.IsDir() && slices.Contains([]string{"node_modules", ".git", "out"}, d.Name()) {
 			return filepath.SkipDir
 		}
 		if d.Name() != "package-lock.json" {

@@ -270,7 +270,11 @@ func tables(ds *serving.Dataset) []serving.Requests {
 			out = append(out, r.Requests)
 		}
 	}
-	return append(out, ds.Traces...)
+	out = append(out, ds.Traces...)
+	for _, r := range ds.Rollups {
+		out = append(out, r)
+	}
+	return out
 }
 
 // sayDone prints what was written, in one line.

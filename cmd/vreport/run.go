@@ -38,6 +38,8 @@ type cli struct {
 	Report  reportCmd  `cmd:"" help:"Read everything under the paths and write the report."`
 	Compare compareCmd `cmd:"" help:"Compare two sides: better, worse, mixed, equivalent or undecided, and for whom."`
 	Inspect inspectCmd `cmd:"" help:"Say what each file was recognized as, its fields and units as mapped, its records and problems."`
+	Rollup  rollupCmd  `cmd:"" help:"Aggregate requests once, to make reports of the result."`
+	SQL     sqlCmd     `cmd:"" name:"sql" help:"Print the query that aggregates requests inside DuckDB, ClickHouse, Trino or Spark."`
 	Samples samplesCmd `cmd:"" help:"Write the sample data set, to try every command on."`
 	Version versionCmd `cmd:"" help:"Print the version, the build, and whether the chart library is inside."`
 }

@@ -80,6 +80,7 @@ func contents(ds *serving.Dataset) string {
 	}
 	add(len(ds.Runs), "run")
 	add(len(ds.Traces), "trace")
+	add(len(ds.Rollups), "rollup")
 	add(len(ds.Servers), "server")
 	s := strings.Join(parts, ", ") + " in " + count(len(ds.Inputs), "file")
 	return s

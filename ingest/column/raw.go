@@ -25,10 +25,11 @@ func (k Kind) String() string { return kindNames[k] }
 type Raw struct {
 	Name    string // as the file has it; nested fields joined by dots
 	Kind    Kind
-	Unit    Unit   // of Instant and Span: what the type says
-	Local   bool   // an Instant without a zone
-	Dir     bool   // a partition: the names of directories give it, not the files
-	Sibling string // the unit that a companion column states, as written
+	Unit    Unit     // of Instant and Span: what the type says
+	Local   bool     // an Instant without a zone
+	Dir     bool     // a partition: the names of directories give it, not the files
+	Path    []string // the steps of a nested field; nil where Name is a name of the table's own
+	Sibling string   // the unit that a companion column states, as written
 	// Range returns the least and the greatest of some values near the start
 	// of the file, for telling dates from offsets; ok is false where there are
 	// none. It may be nil.

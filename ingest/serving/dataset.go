@@ -42,6 +42,7 @@ type Dataset struct {
 	Inputs  []*Input
 	Runs    []*Run
 	Traces  []Requests // request-level tables that belong to no benchmark run
+	Rollups []*Rollup  // tables of requests after aggregation
 	Servers []*Server
 	Raw     Raw // series under their own names, where asked for
 

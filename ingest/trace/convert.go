@@ -250,6 +250,8 @@ const (
 	maxDistinct = 1 << 20
 	maxText     = 256 // bytes kept of a text
 	maxCached   = 1 << 16
+
+	maxFixedText = 1 << 20 // of a table that is no trace: a rollup has its spec in a text
 )
 
 // noCode marks a text that found no room in its table.
@@ -262,19 +264,20 @@ type interner struct {
 	known map[string]int32
 	nums  map[int64]int32
 	full  *atomic.Bool // the table of this column is full
+	most  int          // bytes kept of a text
 }
 
 func newInterner(d *serving.Dict, full *atomic.Bool) *interner {
-	return &interner{dict: d, known: map[string]int32{}, nums: map[int64]int32{}, full: full}
+	return &interner{dict: d, known: map[string]int32{}, nums: map[int64]int32{}, full: full, most: maxText}
 }
 
 func (n *interner) bytes(b []byte) int32 {
 	if n == nil {
 		return 0 // a value that is passed over
 	}
-	if len(b) > maxText {
-		cut := maxText
-		for cut > maxText-utf8.UTFMax && !utf8.RuneStart(b[cut]) {
+	if len(b) > n.most {
+		cut := n.most
+		for cut > n.most-utf8.UTFMax && !utf8.RuneStart(b[cut]) {
 			cut--
 		}
 		b = b[:cut]

@@ -147,7 +147,7 @@ func raws(files []*opened, look looker) ([]column.Raw, error) {
 				continue
 			}
 			at[l.name], from[l.name], owner[l.name] = len(out), l, f
-			out = append(out, column.Raw{Name: l.name, Kind: l.kind, Unit: l.unit, Local: l.local,
+			out = append(out, column.Raw{Name: l.name, Kind: l.kind, Unit: l.unit, Local: l.local, Path: f.steps(l),
 				Range: func() (lo, hi float64, ok bool) { return look.sample(f, l) }})
 			if name := l.name; mayLabel(l.kind) {
 				out[len(out)-1].Label = func() bool { return look.isLabel(name) }
@@ -177,4 +177,15 @@ func (o *opened) partition(name string) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// steps returns the path of a field inside structs, nil for any other.
+func (o *opened) steps(l *leaf) []string {
+	if l.maxRep > 0 || len(o.meta.RowGroups) == 0 {
+		return nil
+	}
+	if path := o.meta.RowGroups[0].Columns[l.index].MetaData.PathInSchema; len(path) > 1 {
+		return path
+	}
+	return nil
 }

@@ -173,6 +173,9 @@ func (p *part) open(s *scanner) (err error) {
 			in := c.intern
 			if in == nil && so.Kind == serving.KindText {
 				in = newInterner(t.dicts.Source(src), &t.full[src])
+				if t.opt.Fixed != nil {
+					in.most = maxFixedText
+				}
 			}
 			c.converter = newConverter(l, so, in)
 		}

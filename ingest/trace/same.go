@@ -43,3 +43,16 @@ func (s Schema) Add(o Schema) {
 		s[name] = typ
 	}
 }
+
+// Names returns the names of a file's columns.
+func Names(f File) ([]string, error) {
+	o, err := openFile(f)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, l := range o.leaves {
+		out = append(out, l.name)
+	}
+	return out, nil
+}

@@ -21,6 +21,9 @@ type Options struct {
 	Side      serving.Side     // where times were measured; "" leaves it to the producer
 	MaxPage   int64            // the largest page that is decompressed; 0 for 128 MiB
 	MaxMemory int64            // of page buffers of all scans together; 0 for 1 GiB
+	// Fixed names the columns to read of a table that is no request trace, and as
+	// what: see column.Fixed. Nil for a trace.
+	Fixed func(name string) (serving.ColumnKind, bool)
 }
 
 // A Table is one request trace in one or more Parquet files: a
@@ -74,8 +77,10 @@ func Open(ctx context.Context, files []File, opt Options) (*Table, error) {
 		return nil, err
 	}
 	t.addParts()
-	if err := t.crossCheck(ctx); err != nil {
-		return nil, err
+	if opt.Fixed == nil {
+		if err := t.crossCheck(ctx); err != nil {
+			return nil, err
+		}
 	}
 	for _, f := range t.files {
 		t.fillInput(f)
@@ -121,12 +126,16 @@ func (t *Table) resolve() error {
 	if err != nil {
 		return err
 	}
-	t.siblings(rs)
-	t.plan, err = column.Resolve(rs, t.opt.Map)
+	if t.opt.Fixed != nil {
+		t.plan, err = column.Fixed(rs, t.opt.Fixed)
+	} else {
+		t.siblings(rs)
+		t.plan, err = column.Resolve(rs, t.opt.Map)
+	}
 	if err != nil {
 		return t.planError(err)
 	}
-	if err := notTrace(t.plan, t.files[0].Path); err != nil {
+	if err := notTrace(t.plan, t.files[0].Path); err != nil && t.opt.Fixed == nil {
 		return err
 	}
 	for _, s := range t.plan.Sources {
@@ -382,6 +391,9 @@ func (t *Table) Dict(name string) *serving.Dict { return t.dicts.Of(name) }
 // Derived tells how many rows each derivation made, over the scans that
 // collected problems.
 func (t *Table) Derived() []column.Touch { return t.plan.Touched() }
+
+// Plan returns what the columns are and how they are derived.
+func (t *Table) Plan() *column.Plan { return t.plan }
 
 // Dialect returns the producer whose columns these are, "" where not known.
 func (t *Table) Dialect() string { return t.plan.Dialect }

@@ -268,6 +268,9 @@ func (t *Text) Dict(name string) *serving.Dict { return t.dicts.Of(name) }
 // collected problems.
 func (t *Text) Derived() []column.Touch { return t.plan.Touched() }
 
+// Plan returns what the columns are and how they are derived.
+func (t *Text) Plan() *column.Plan { return t.plan }
+
 // Dialect returns the producer whose columns these are, "" where not known.
 func (t *Text) Dialect() string { return t.plan.Dialect }
 

@@ -1,0 +1,179 @@
+package rollup
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/vreport/vreport/ingest/serving"
+)
+
+// rows calls yield with every row of a rollup, in an order that depends on the
+// rollup alone. The row is valid during the call.
+func rows(r *serving.Rollup, yield func(*Row) error) error {
+	spec, err := json.Marshal(r.Spec)
+	if err != nil {
+		return err
+	}
+	none := make([]string, len(r.Spec.Dims))
+	out := []Row{
+		{Kind: kindSpec, Dims: none, Spec: string(spec)},
+		{Kind: kindCell, Dims: none, Metric: mRows, N: r.Rows},
+		{Kind: kindCell, Dims: none, Metric: mArrival, N: r.Arrival.N, Least: r.Arrival.Least, Most: r.Arrival.Most},
+		{Kind: kindCell, Dims: none, Metric: mEnd, N: r.End.N, Least: r.End.Least, Most: r.End.Most},
+	}
+	for _, k := range slices.Sorted(maps.Keys(r.Skipped)) {
+		out = append(out, Row{Kind: kindCell, Dims: none, Metric: mSkipped + k, N: r.Skipped[k]})
+	}
+	for i := range out {
+		if out[i].N == 0 && out[i].Kind == kindCell {
+			continue
+		}
+		if err := yield(&out[i]); err != nil {
+			return err
+		}
+	}
+	for _, c := range r.Cells {
+		if err := cellRows(c, yield); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func cellRows(c *serving.RollupCell, yield func(*Row) error) error {
+	var out []Row
+	add := func(metric string, bucket, n, total int64) {
+		if n > 0 {
+			out = append(out, Row{Metric: metric, Bucket: bucket, N: n, Total: total})
+		}
+	}
+	for o, n := range c.Outcomes {
+		add(mOutcome, int64(o), n, 0)
+	}
+	add(mGood, 1, c.Good, 0)
+	for i := range c.Of {
+		name := mSLO + strconv.Itoa(i+1)
+		add(name, 0, c.Of[i]-c.Within[i], 0)
+		add(name, 1, c.Within[i], 0)
+	}
+	add(mWhole, 0, c.Whole, 0)
+	add(mBrief, 0, c.Brief, 0)
+	done := c.Outcomes[serving.OK]
+	add(mInput, 0, done, c.Input)
+	add(mOutput, 0, done, c.Output)
+	add(mCached, 0, done, c.Cached)
+	add(mCachedOf, 0, done, c.CachedOf)
+	for _, m := range serving.Metrics {
+		for _, x := range c.Metrics[m.Key] {
+			out = append(out, Row{Metric: string(m.Key), Bucket: int64(x.Bucket), N: x.N, Total: x.Total, Squares: x.Squares, Least: x.Least, Most: x.Most})
+		}
+	}
+	for i := range out {
+		r := &out[i]
+		r.Kind, r.Dims, r.Window = kindCell, c.By, c.Window
+		if err := yield(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// columnNames lists the columns of a rollup with so many dimensions.
+func columnNames(dims int) []string {
+	out := []string{colKind}
+	for d := range dims {
+		out = append(out, "d"+strconv.Itoa(d+1))
+	}
+	return append(out, colWindow, colMetric, colBucket, colN, colTotal, colSquares, colLeast, colMost, colSpec)
+}
+
+// WriteCSV writes a rollup as CSV.
+func WriteCSV(w io.Writer, r *serving.Rollup) error {
+	cw := csv.NewWriter(w)
+	if err := cw.Write(columnNames(len(r.Spec.Dims))); err != nil {
+		return err
+	}
+	var rec []string
+	err := rows(r, func(r *Row) error {
+		rec = append(append(rec[:0], r.Kind), r.Dims...)
+		rec = append(rec, r.Window, r.Metric)
+		for _, v := range []int64{r.Bucket, r.N, r.Total} {
+			rec = append(rec, strconv.FormatInt(v, 10))
+		}
+		rec = append(rec, strconv.FormatFloat(r.Squares, 'g', -1, 64), strconv.FormatInt(r.Least, 10), strconv.FormatInt(r.Most, 10), r.Spec)
+		return cw.Write(rec)
+	})
+	if err != nil {
+		return err
+	}
+	cw.Flush()
+	return cw.Error()
+}
+
+// parquetBatch is how many rows are written at a time.
+const parquetBatch = 4096
+
+// WriteParquet writes a rollup as Parquet. Nothing of it stands in the file's
+// key-value metadata: what an engine copies is whole.
+func WriteParquet(w io.Writer, r *serving.Rollup) error {
+	names := columnNames(len(r.Spec.Dims))
+	group := parquet.Group{}
+	for _, n := range names {
+		kind, ok := KindOf(n)
+		if !ok {
+			return fmt.Errorf("column %s of a rollup has no type", n)
+		}
+		switch kind {
+		case serving.KindText:
+			group[n] = parquet.Encoded(parquet.String(), &parquet.RLEDictionary)
+		case serving.KindTime:
+			group[n] = parquet.Int(64)
+		default:
+			group[n] = parquet.Leaf(parquet.DoubleType)
+		}
+	}
+	schema := parquet.NewSchema("rollup", group)
+	at := map[string]int{}
+	for i, c := range schema.Columns() {
+		at[c[0]] = i
+	}
+	pw := parquet.NewGenericWriter[any](w, schema, parquet.Compression(&parquet.Zstd))
+	var batch []parquet.Row
+	flush := func() error {
+		_, err := pw.WriteRows(batch)
+		batch = batch[:0]
+		return err
+	}
+	err := rows(r, func(r *Row) error {
+		row := make(parquet.Row, len(names))
+		put := func(name string, v parquet.Value) { row[at[name]] = v.Level(0, 0, at[name]) }
+		for name, text := range map[string]string{colKind: r.Kind, colWindow: r.Window, colMetric: r.Metric, colSpec: r.Spec} {
+			put(name, parquet.ByteArrayValue([]byte(text)))
+		}
+		for i, v := range r.Dims {
+			put("d"+strconv.Itoa(i+1), parquet.ByteArrayValue([]byte(v)))
+		}
+		for name, v := range map[string]int64{colBucket: r.Bucket, colN: r.N, colTotal: r.Total, colLeast: r.Least, colMost: r.Most} {
+			put(name, parquet.Int64Value(v))
+		}
+		put(colSquares, parquet.DoubleValue(r.Squares))
+		if batch = append(batch, row); len(batch) == parquetBatch {
+			return flush()
+		}
+		return nil
+	})
+	if err == nil {
+		err = flush()
+	}
+	if err != nil {
+		return err
+	}
+	return pw.Close()
+}
