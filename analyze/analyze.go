@@ -38,6 +38,9 @@ func (in *Input) run(ctx context.Context) (*Report, error) {
 	}
 	if rep.Title == "" {
 		rep.Title = titleOf(ds)
+		if in.sides != nil {
+			rep.Title = fmt.Sprintf("%s against %s: %s", in.sides.Names[after], in.sides.Names[before], rep.Title)
+		}
 	}
 	gate, err := decideGates(in, rep)
 	if err != nil {

@@ -10,6 +10,10 @@ import (
 // cards picks the headline figures: of the run in focus, else of the first
 // trace, else of the first server.
 func (s *Summary) cards(rep *Report) {
+	if c := Value[Comparison](rep); c != nil {
+		s.comparedCards(c)
+		return
+	}
 	if r, why := focus(rep); r != nil {
 		s.runCards(r, why)
 		return

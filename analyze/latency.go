@@ -14,6 +14,7 @@ type Latency struct{ Groups []LatencyGroup }
 // A LatencyGroup is one source's distributions.
 type LatencyGroup struct {
 	Label  string
+	Half   Half          // of a comparison: its side
 	Run    *RunStats     // set for a benchmark run
 	Data   *DatasetStats // set for a trace
 	Side   serving.Side
@@ -26,14 +27,14 @@ func runLatency(_ context.Context, in *Input, rep *Report) (any, []string, error
 	if runs := Value[Runs](rep); runs != nil {
 		for _, r := range runs.Runs {
 			if len(r.Dists) > 0 {
-				l.Groups = append(l.Groups, LatencyGroup{Label: r.Run.Label, Run: r, Side: serving.Client, Counts: r.Counts, Dists: r.Dists})
+				l.Groups = append(l.Groups, LatencyGroup{Label: r.Run.Label, Half: in.halfOf(r.Run), Run: r, Side: serving.Client, Counts: r.Counts, Dists: r.Dists})
 			}
 		}
 	}
 	if sl := Value[Slices](rep); sl != nil {
 		for _, d := range sl.Datasets {
 			if d.Run == nil && len(d.All.Dists) > 0 {
-				l.Groups = append(l.Groups, LatencyGroup{Label: d.Dataset, Data: d, Side: d.Side, Counts: d.All.Counts, Dists: d.All.Dists})
+				l.Groups = append(l.Groups, LatencyGroup{Label: d.Dataset, Half: d.Half, Data: d, Side: d.Side, Counts: d.All.Counts, Dists: d.All.Dists})
 			}
 		}
 	}

@@ -191,6 +191,7 @@ type Slices struct {
 // pooled.
 type DatasetStats struct {
 	Dataset  string       // label, path or run id
+	Half     Half         // of a comparison: its side
 	Run      *serving.Run // set where the table is a run's arrays
 	Side     serving.Side
 	Columns  []serving.Column
@@ -290,6 +291,7 @@ type Timelines struct{ Timelines []*Timeline }
 type Timeline struct {
 	Title    string
 	From     int64 // ns; of Relative an offset from the start
+	Aligned  bool  // two sides of a comparison, each from its own start
 	Relative bool
 	Step     float64 // seconds
 	N        int     // number of steps
@@ -302,6 +304,7 @@ type TimelineSeries struct {
 	Metric string // queue, ttft, requests_per_s, …
 	Stat   string // p50, p99, rate, "" for a gauge
 	Label  string // dataset or server
+	Half   Half   // of a comparison: its side
 	By     []serving.Term
 	Unit   serving.Unit
 	Side   serving.Side
@@ -335,6 +338,7 @@ type Card struct {
 	Metric string // a metric key or rate key, for its unit
 	Unit   serving.Unit
 	Value  serving.Opt[float64]
+	Before serving.Opt[float64] // of a comparison: the first side's value; missing: no comparison
 	N      serving.Opt[int64]
 	Sub    string // where it is from, with its condition
 	SLO    string // "meets SLO ≤ 500 ms", "" where none

@@ -13,7 +13,7 @@ func runSlices(_ context.Context, in *Input, _ *Report) (any, []string, error) {
 	var out Slices
 	var runs []*DatasetStats
 	for _, t := range in.tables {
-		d := t.datasetStats(in.Opt)
+		d := t.datasetStats(in.Opt, in.halfOf(t))
 		switch {
 		case t.run == nil:
 			out.Datasets = append(out.Datasets, d)
@@ -53,8 +53,8 @@ func (d *DatasetStats) sliced() bool {
 	return slices.ContainsFunc(d.Alone, func(a Dimension) bool { return a.Name != serving.ColOutcome && len(a.Slices) > 1 })
 }
 
-func (t *table) datasetStats(opt Options) *DatasetStats {
-	d := &DatasetStats{Dataset: t.src.Name(), Run: t.run, Side: t.side(), Columns: t.src.Columns(), Rows: t.cube.Rows,
+func (t *table) datasetStats(opt Options, half Half) *DatasetStats {
+	d := &DatasetStats{Dataset: t.src.Name(), Half: half, Run: t.run, Side: t.side(), Columns: t.src.Columns(), Rows: t.cube.Rows,
 		GroupBy: t.groups, Span: t.span(), Problems: t.bad.List(), Examples: t.examples(), Explore: t.explorer(opt)}
 	if t.run != nil {
 		d.Dataset = t.run.Label

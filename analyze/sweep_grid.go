@@ -15,6 +15,28 @@ const (
 	gridColumns = "max_num_batched_tokens"
 )
 
+// halfGrids finds the grids of each side by itself: two sides that hold one
+// combination are two experiments.
+func halfGrids(in *Input, runs []*RunStats) []*Grid {
+	if in.sides == nil {
+		return grids(runs)
+	}
+	var out []*Grid
+	for _, h := range []Half{FirstHalf, SecondHalf} {
+		var own []*RunStats
+		for _, r := range runs {
+			if in.halfOf(r.Run) == h {
+				own = append(own, r)
+			}
+		}
+		for _, g := range grids(own) {
+			g.Label = strings.TrimSuffix(in.name(h)+" · "+g.Label, " · ")
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
 // grids finds runs over combinations of the two batch settings: two or more
 // values of each. Per combination the fastest run counts, as auto_tune has it.
 func grids(runs []*RunStats) []*Grid {

@@ -14,6 +14,7 @@ type Sweeps struct {
 type Sweep struct {
 	ID        string
 	Label     string
+	Half      Half           // of a comparison: the side that all of its runs are of
 	By        []serving.Term // the slice; empty: all requests
 	Mode      serving.LoadMode
 	HeldEqual []serving.Setting

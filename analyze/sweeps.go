@@ -21,14 +21,16 @@ func runSweeps(_ context.Context, in *Input, rep *Report) (any, []string, error)
 	for _, r := range runs.Runs {
 		byRun[r.Run] = r
 	}
-	out := Sweeps{Grids: grids(runs.Runs)}
-	for _, g := range sweep.Find(in.Data.Runs, in.Opt.SweepBy) {
-		out.Sweeps = append(out.Sweeps, newSweep(in, g, byRun))
+	out := Sweeps{Grids: halfGrids(in, runs.Runs)}
+	for _, g := range findSweeps(in) {
+		s := newSweep(in, g.Group, byRun)
+		s.Half = g.half
+		out.Sweeps = append(out.Sweeps, s)
 	}
 	if len(out.Sweeps)+len(out.Grids) == 0 {
 		return nil, nil, nil
 	}
-	label(out.Sweeps)
+	label(in, out.Sweeps)
 	out.Overlays = overlays(out.Sweeps)
 	return &out, []string{
 		"A point is on the frontier when no other point of its sweep is better on both axes; tied, when some point is, but by no more than the noise.",
@@ -217,8 +219,9 @@ func (s *Sweep) openLoopCheck() string {
 	return fmt.Sprintf("Closed loop only: the final check at a fixed arrival rate is missing. A closed loop sends less when the server is slow, so it cannot show a collapse. Run vllm bench serve --model %s --request-rate %s with the same lengths, at the rate you expect.", model, rate)
 }
 
-// label names each sweep after what tells it from the others.
-func label(sweeps []*Sweep) {
+// label names each sweep after its side, in a comparison, and what tells it from
+// the others.
+func label(in *Input, sweeps []*Sweep) {
 	var parts [][]string
 	for _, s := range sweeps {
 		r := s.Points[0].Runs[0].Run
@@ -237,6 +240,9 @@ func label(sweeps []*Sweep) {
 		s.Label = strings.Join(words, ", ")
 		if s.Label == "" {
 			s.Label = s.ID
+		}
+		if name := in.name(s.Half); name != "" {
+			s.Label = name + " · " + s.Label
 		}
 	}
 }

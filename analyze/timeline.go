@@ -31,26 +31,28 @@ const (
 func runTimeline(ctx context.Context, in *Input, rep *Report) (any, []string, error) {
 	var tracks []*track
 	var notes []string
-	runs := 0
+	runs := map[Half]int{} // drawn so far, a side
 	for _, t := range in.tables {
 		k := t.track(in.Opt)
 		if k == nil {
 			continue
 		}
+		k.half = in.halfOf(t)
 		if t.run != nil {
-			if runs++; runs > maxRunTimelines {
+			if runs[k.half]++; runs[k.half] > maxRunTimelines {
 				continue
 			}
 		}
 		tracks = append(tracks, k)
 	}
-	if runs > maxRunTimelines {
-		notes = append(notes, fmt.Sprintf("%d runs have a time axis; the first %d are drawn. Report a run by itself to see it.", runs, maxRunTimelines))
+	if n := max(runs[NoHalf], runs[FirstHalf], runs[SecondHalf]); n > maxRunTimelines {
+		notes = append(notes, fmt.Sprintf("%d runs have a time axis; the first %d are drawn. Report a run by itself to see it.", n, maxRunTimelines))
 	}
 	if sv := Value[Servers](rep); sv != nil {
 		for _, s := range sv.Servers {
 			if s.Members == 0 {
 				if k := serverTrack(viewOf(s.Server, in.windowOf(func() int { return in.sides.sideOf(s.Server) }))); k != nil {
+					k.half = in.halfOf(s.Server)
 					tracks = append(tracks, k)
 				}
 			}
@@ -58,6 +60,9 @@ func runTimeline(ctx context.Context, in *Input, rep *Report) (any, []string, er
 	}
 	queries, more := queryTracks(ctx, in)
 	tracks, notes = append(tracks, queries...), append(notes, more...)
+	if in.sides != nil {
+		align(in.sides, tracks, in.Opt.Annotations)
+	}
 	var out Timelines
 	for _, c := range cluster(tracks) {
 		out.Timelines = append(out.Timelines, layOut(c, in.Opt.Annotations))
@@ -71,7 +76,9 @@ func runTimeline(ctx context.Context, in *Input, rep *Report) (any, []string, er
 // A track is one source's series on its own time axis.
 type track struct {
 	label    string
+	half     Half
 	relative bool
+	aligned  bool // its times count from the start of its side
 	from, to int64 // ns; to is behind the last stretch
 	step     int64 // ns
 	series   []trackSeries
@@ -99,14 +106,14 @@ func cluster(tracks []*track) [][]*track {
 			}
 			return -1
 		}
-		if a.relative {
+		if a.relative && !a.aligned {
 			return 0
 		}
 		return cmp.Compare(a.from, b.from)
 	})
 	for _, t := range sorted {
 		i := slices.IndexFunc(out, func(c []*track) bool { return shares(c, t) })
-		if i < 0 || t.relative {
+		if i < 0 || t.relative && !t.aligned {
 			out = append(out, []*track{t})
 			continue
 		}
@@ -116,7 +123,7 @@ func cluster(tracks []*track) [][]*track {
 }
 
 func shares(c []*track, t *track) bool {
-	if c[0].relative {
+	if c[0].relative && !c[0].aligned {
 		return false
 	}
 	from, to := c[0].from, c[0].to
@@ -139,14 +146,14 @@ func layOut(c []*track, annotations []Event) *Timeline {
 		step *= 2
 	}
 	from -= mod(from, step)
-	out := &Timeline{Title: c[0].label, From: from, Relative: c[0].relative, Step: float64(step) / 1e9, N: int((to - from + step - 1) / step)}
+	out := &Timeline{Title: c[0].label, From: from, Relative: c[0].relative, Aligned: c[0].aligned, Step: float64(step) / 1e9, N: int((to - from + step - 1) / step)}
 	if len(c) > 1 {
 		out.Title = plural(len(c), "source", "sources") + " on one time axis"
 	}
 	for _, t := range c {
 		for _, s := range t.series {
 			if v, ok := s.resample(from, step, out.N); ok {
-				s.TimelineSeries.Values = v
+				s.TimelineSeries.Values, s.TimelineSeries.Half = v, t.half
 				out.Series = append(out.Series, s.TimelineSeries)
 			}
 		}

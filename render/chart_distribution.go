@@ -17,6 +17,7 @@ import (
 // milliseconds.
 type curve struct {
 	series int
+	look   int
 	label  string
 	dist   *analyze.Dist
 	at     []float64
@@ -29,7 +30,7 @@ func curvesOf(k serving.MetricKey, groups []analyze.LatencyGroup) []curve {
 		if d == nil || len(d.CDF) != len(cube.CDFGrid) {
 			continue
 		}
-		c := curve{series: i, label: g.Label, dist: d, at: make([]float64, len(d.CDF))}
+		c := curve{series: i, look: look(g.Half, i), label: g.Label, dist: d, at: make([]float64, len(d.CDF))}
 		for j, v := range d.CDF {
 			c.at[j] = ms(v)
 		}
@@ -97,9 +98,9 @@ func cdfOption(m serving.Metric, curves []curve, limits []serving.SLO) (object, 
 	c.SetGlobalOptions(charts.WithXAxisOpts(x.x()), charts.WithYAxisOpts(y.y()), tooltip("axis", "tip:cdf"), charts.WithGridOpts(grid(46, 20, 14, 46)))
 	series := []object{}
 	for i, k := range curves {
-		color := seriesColor(k.series)
+		color := seriesColor(k.look)
 		c.AddSeries(seriesName(k.series), nil, withData(k.points(log)),
-			charts.WithLineStyleOpts(opts.LineStyle{Color: color, Width: 2, Type: seriesDash(k.series)}),
+			charts.WithLineStyleOpts(opts.LineStyle{Color: color, Width: 2, Type: seriesDash(k.look)}),
 			charts.WithItemStyleOpts(opts.ItemStyle{Color: color}),
 			charts.WithLineChartOpts(opts.LineChart{ShowSymbol: opts.Bool(false), Symbol: "none"}))
 		p := object{"clip": true}
@@ -201,7 +202,7 @@ func histOption(m serving.Metric, curves []curve, b bins) (object, error) {
 		bar.SetGlobalOptions(charts.WithXAxisOpts(x.x()), charts.WithYAxisOpts(y.y()), tooltip("axis", "tip:bins"), g)
 		bar.SetXAxis(labels)
 		bar.AddSeries(seriesName(curves[0].series), nil, withData(b.points(curves[0])),
-			charts.WithItemStyleOpts(opts.ItemStyle{Color: seriesColor(curves[0].series), Opacity: opts.Float(.88)}),
+			charts.WithItemStyleOpts(opts.ItemStyle{Color: seriesColor(curves[0].look), Opacity: opts.Float(.88)}),
 			charts.WithBarChartOpts(opts.BarChart{BarCategoryGap: "10%"}))
 		series = append(series, object{"itemStyle": object{"borderRadius": []int{2, 2, 0, 0}}})
 		c = bar
@@ -210,9 +211,9 @@ func histOption(m serving.Metric, curves []curve, b bins) (object, error) {
 		line.SetGlobalOptions(charts.WithXAxisOpts(x.x()), charts.WithYAxisOpts(y.y()), tooltip("axis", "tip:bins"), g)
 		line.SetXAxis(labels)
 		for _, k := range curves {
-			color := seriesColor(k.series)
+			color := seriesColor(k.look)
 			line.AddSeries(seriesName(k.series), nil, withData(b.points(k)),
-				charts.WithLineStyleOpts(opts.LineStyle{Color: color, Width: 1.6, Type: seriesDash(k.series)}),
+				charts.WithLineStyleOpts(opts.LineStyle{Color: color, Width: 1.6, Type: seriesDash(k.look)}),
 				charts.WithItemStyleOpts(opts.ItemStyle{Color: color}),
 				charts.WithLineChartOpts(opts.LineChart{ShowSymbol: opts.Bool(false), Symbol: "none", Step: "middle"}))
 			series = append(series, object{"areaStyle": object{"color": color, "opacity": .10}})

@@ -138,14 +138,15 @@ func (c *pageContext) frontierOption(curves []sweepCurve, f analyze.Frontier) (o
 	line.SetGlobalOptions(charts.WithXAxisOpts(xo), charts.WithYAxisOpts(yo), tooltip("item", "tip:point"), charts.WithGridOpts(grid(62, 30, 40, 48)))
 	var patches []object
 	for i, data := range pts.series {
-		ls := opts.LineStyle{Color: seriesColor(i), Width: 2, Type: seriesDash(i)}
+		half, n := pts.look(curves, i)
+		ls := opts.LineStyle{Color: seriesColor(n), Width: 2, Type: seriesDash(n)}
 		p := object{"z": 3, "showAllSymbol": true, "label": levelLabel(), "labelLayout": object{"hideOverlap": true}}
 		if len(curves) == 1 && i == 1 { // what others beat
 			ls, p["z"] = opts.LineStyle{Width: 0}, 2
 		}
 		line.AddSeries(seriesName(i), nil, withData(data), charts.WithLineStyleOpts(ls),
-			charts.WithItemStyleOpts(opts.ItemStyle{Color: seriesColor(i), BorderWidth: 2}),
-			charts.WithLineChartOpts(opts.LineChart{Symbol: "circle", SymbolSize: 10}))
+			charts.WithItemStyleOpts(opts.ItemStyle{Color: seriesColor(n), BorderWidth: 2}),
+			charts.WithLineChartOpts(opts.LineChart{Symbol: symbolOf(half), SymbolSize: 10}))
 		if i == 0 {
 			if len(pts.marks) > 0 {
 				p["markPoint"] = object{"silent": true, "data": pts.marks}
@@ -195,7 +196,7 @@ func collectPoints(curves []sweepCurve, key string) frontierPoints {
 			out.lo, out.hi = min(out.lo, y), max(out.hi, y)
 			out.n++
 			beaten := f.Classes[i] == "dominated"
-			d := object{"value": []any{sig4(x), sig4(y), l.name}, "tip": tip - 1, "itemStyle": l.style(k, beaten)}
+			d := object{"value": []any{sig4(x), sig4(y), l.name}, "tip": tip - 1, "itemStyle": l.style(look(cv.sweep.Half, k), beaten)}
 			at[i] = []any{sig4(x), sig4(y)}
 			if beaten && len(curves) == 1 {
 				off = append(off, d)
@@ -210,6 +211,13 @@ func collectPoints(curves []sweepCurve, key string) frontierPoints {
 		}
 	}
 	return out
+}
+
+// look is the side and the look of the i-th series: a curve, or of a curve alone
+// what others beat.
+func (p frontierPoints) look(curves []sweepCurve, i int) (analyze.Half, int) {
+	h := curves[min(i, len(curves)-1)].sweep.Half
+	return h, look(h, i)
 }
 
 // levelMarks marks the levels next to the named points of a curve; those at one

@@ -57,15 +57,16 @@ func timelineChart(tl *analyze.Timeline, panels []timePanel) (*chart, error) {
 		gp = append(gp, object{"left": left, "right": 20, "top": top + i*(height+gap), "height": height})
 		for k, s := range p.series {
 			color := seriesColor(p.color(k))
+			width := p.width(k)
 			data, every := downsample(s.Values, maxPoints)
 			c.AddSeries(seriesName(s.index), nil, withData(p.data(data)),
-				charts.WithLineStyleOpts(opts.LineStyle{Color: color, Width: 1.7, Type: seriesDash(p.color(k))}), charts.WithItemStyleOpts(opts.ItemStyle{Color: color}),
+				charts.WithLineStyleOpts(opts.LineStyle{Color: color, Width: width, Type: seriesDash(p.color(k))}), charts.WithItemStyleOpts(opts.ItemStyle{Color: color}),
 				charts.WithLineChartOpts(opts.LineChart{XAxisIndex: i, YAxisIndex: i, ShowSymbol: opts.Bool(false), Symbol: "circle", SymbolSize: 5}))
 			m := object{}
 			if lonely(data) {
 				m["showSymbol"] = true // a point with nothing beside it has no line
 			}
-			if p.unit == serving.Share && k == 0 {
+			if p.unit == serving.Share && k == 0 && s.Half == analyze.NoHalf {
 				m["areaStyle"] = object{"opacity": .12, "color": color}
 			}
 			if k == 0 {

@@ -119,7 +119,7 @@ func newWireSummary(s *analyze.Summary) *wireSummary {
 	}
 	for _, c := range s.Cards {
 		w.Cards = append(w.Cards, wireCard{
-			Label: c.Label, Metric: c.Metric, Unit: wireUnit(c.Unit), Value: wireValue(c.Unit, c.Value),
+			Label: c.Label, Metric: c.Metric, Unit: wireUnit(c.Unit), Value: wireValue(c.Unit, c.Value), Before: wireValue(c.Unit, c.Before),
 			N: c.N.Ptr(), Sub: c.Sub, SLO: c.SLO, Tone: c.Tone,
 		})
 	}

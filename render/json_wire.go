@@ -77,6 +77,7 @@ type wireCard struct {
 	Metric string   `json:"metric,omitempty"`
 	Unit   string   `json:"unit"`
 	Value  *float64 `json:"value,omitempty"`
+	Before *float64 `json:"before,omitempty"`
 	N      *int64   `json:"n,omitempty"`
 	Sub    string   `json:"sub,omitempty"`
 	SLO    string   `json:"slo,omitempty"`

@@ -308,7 +308,7 @@ func curveLegend(charts string, groups []analyze.LatencyGroup) *Legend {
 	on := spread(len(at), maxShown)
 	l := &Legend{Charts: charts, Label: "Sources in the charts"}
 	for k, i := range at {
-		l.Items = append(l.Items, LegendItem{Series: seriesName(i), Label: groups[i].Label, Swatch: swatch(i), On: on[k]})
+		l.Items = append(l.Items, LegendItem{Series: seriesName(i), Label: groups[i].Label, Swatch: swatch(look(groups[i].Half, i)), On: on[k]})
 	}
 	return l
 }

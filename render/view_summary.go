@@ -25,6 +25,7 @@ type verdictView struct {
 
 type cardView struct {
 	Label, Value, Unit, Sub string
+	Was                     string // of a comparison: the first side's value
 	SLO                     *cardSLO
 }
 
@@ -68,6 +69,14 @@ func commonSub(cards []analyze.Card) string {
 func newCard(k analyze.Card) cardView {
 	out := cardView{Label: k.Label, Sub: k.Sub}
 	out.Value, out.Unit = splitUnit(FormatValue(k.Unit, k.Value))
+	if k.Before.OK {
+		// Both values with one unit where they share it.
+		was, unit := splitUnit(FormatValue(k.Unit, k.Before))
+		if unit != out.Unit {
+			was += "\u00a0" + unit
+		}
+		out.Was = was
+	}
 	if k.Unit == serving.PerSecond && k.Value.OK {
 		out.Unit = rateUnit(k.Metric)
 	}

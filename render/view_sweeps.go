@@ -122,7 +122,7 @@ func (c *pageContext) overlay(id string, o analyze.Overlay, all []*analyze.Sweep
 	for k, i := range o.Sweeps {
 		s := all[i]
 		curves = append(curves, sweepCurve{s, levelsOf(s), s.Label})
-		legend.Items = append(legend.Items, LegendItem{Series: seriesName(k), Label: s.Label, Swatch: swatch(k), On: true})
+		legend.Items = append(legend.Items, LegendItem{Series: seriesName(k), Label: s.Label, Swatch: swatch(look(s.Half, k)), On: true})
 		t.Rows = append(t.Rows, overlayRow(s))
 	}
 	ch, options, err := c.frontierChart(curves)
@@ -133,6 +133,9 @@ func (c *pageContext) overlay(id string, o analyze.Overlay, all []*analyze.Sweep
 		Caption: "One line a sweep, one point a load level; grey points are beaten within their own sweep, hollow ones miss an objective. " + userAxisNote(curves[0].sweep)}
 	f.Switch = newSwitch(id, "Latency axis", options...)
 	v := overlayView{Figure: c.draw(f, ch)}
+	if curves[0].sweep.Half != analyze.NoHalf {
+		v.Figure.Caption += "One colour a side, dashed with triangles for the second. "
+	}
 	if len(o.Differ) > 0 {
 		v.Text = "What differs between them: " + strings.Join(o.Differ, "; ") + "."
 	} else {

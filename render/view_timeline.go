@@ -53,7 +53,9 @@ func viewTimeline(c *pageContext, value any) (any, error) {
 
 func timelineNote(t *analyze.Timeline, panels []timePanel) string {
 	s := fmt.Sprintf("A step is %s.", FormatSpan(t.Step))
-	if t.Relative {
+	if t.Aligned {
+		s += " Each side counts from its own start; one colour a side, the second dashed, thinner lines are the further figures."
+	} else if t.Relative {
 		s += " Times count from an arbitrary origin."
 	} else {
 		s += " Times are UTC."
@@ -213,7 +215,25 @@ func timelineLegend(id string, panels []timePanel) *Legend {
 // color keeps neighbours in a panel apart, and starts panels that follow each
 // other on different colours; only a panel of many series needs dashes.
 func (p timePanel) color(k int) int {
+	if h := p.series[k].Half; h != analyze.NoHalf {
+		return look(h, 0)
+	}
 	return (p.series[0].index+k)%paletteOf + k/paletteOf*paletteOf
+}
+
+// width tells apart the series of one side, which share their colour: the first
+// of each is the widest.
+func (p timePanel) width(k int) float32 {
+	if p.series[k].Half == analyze.NoHalf {
+		return 1.7
+	}
+	before := 0
+	for _, s := range p.series[:k] {
+		if s.Half == p.series[k].Half {
+			before++
+		}
+	}
+	return max(.8, 2.2-.7*float32(before))
 }
 
 // seriesTable sums each series up by what can be read off the chart.
