@@ -78,7 +78,7 @@ type track struct {
 	label    string
 	half     Half
 	relative bool
-	aligned  bool // its times count from the start of its side
+	aligned  bool  // its times count from the start of its side
 	from, to int64 // ns; to is behind the last stretch
 	step     int64 // ns
 	series   []trackSeries

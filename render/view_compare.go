@@ -13,6 +13,8 @@ import (
 // what was changed, for whom, and how a change splits into mix and speed.
 type compareView struct {
 	Cautions *Warnings
+	Forest   *Figure
+	Map      *Figure
 	Headline *Table
 	Others   *Table
 	Changed  *Table
@@ -41,6 +43,20 @@ func viewCompare(c *pageContext, value any) (any, error) {
 		Levels:   compareTable("compare-levels", "Level by level", names, v.Levels, levelHeading),
 		Changed:  changedTable(names, v.Changed), NewGone: newGoneTable(names, v), Mix: mixTable(v.Mix),
 		Pairs: pairsTable(names, v.Pairs), Unpaired: unpairedTable(v.Unpaired), Pressure: pressureTable(names, v.Pressure),
+	}
+	if f := newForest(v); f != nil {
+		fig, ch, err := f.figure("compare-forest")
+		if err != nil {
+			return nil, err
+		}
+		out.Forest = c.draw(fig, ch)
+	}
+	if m := newDeltaMap(v); m != nil {
+		fig, ch, err := m.figure("compare-map")
+		if err != nil {
+			return nil, err
+		}
+		out.Map = c.draw(fig, ch)
 	}
 	if len(v.Cautions) > 0 {
 		out.Cautions = &Warnings{"Before you believe it", v.Cautions}
@@ -83,7 +99,7 @@ func compareTable(id, caption string, names [2]string, rows []*analyze.CompareRo
 	if heading != nil {
 		t.Head = append(t.Head, col(heading.label))
 	}
-	t.Head = append(t.Head, col("Figure"), metricCol(names[0], serving.Seconds), metricCol(names[1], serving.Seconds), numCol("Change", "", ""), col("Call"), numCol("p", "adjusted", ""), numCol("Share", "", ""), numCol("Detectable", "", ""), col("Tested by"), col("Why"))
+	t.Head = append(t.Head, col("Figure"), metricCol(names[0], serving.Seconds), metricCol(names[1], serving.Seconds), numCol("Change", "", ""), col("Call"), numCol("p", "adjusted", ""), numCol("Share", "", ""), numCol("Detectable", "", ""))
 	shown := rows
 	if len(rows) > maxCompareRows {
 		shown = rows[:maxCompareRows]
@@ -101,7 +117,7 @@ func compareTable(id, caption string, names [2]string, rows []*analyze.CompareRo
 
 func compareCells(r *analyze.CompareRow, share bool) []Cell {
 	u := figureUnit(r.Figure)
-	cells := []Cell{text(figureName(r.Figure)), valueCell(u, r.Before), valueCell(u, r.After), changeCell(r), callCell(r), number(FormatP(r.PAdjusted), RawValue(serving.NoUnit, r.PAdjusted))}
+	cells := []Cell{text(figureName(r.Figure)), valueCell(u, r.Before), valueCell(u, r.After), changeCell(r), explainedCall(r), number(FormatP(r.PAdjusted), RawValue(serving.NoUnit, r.PAdjusted))}
 	portion := number(Missing, "")
 	if share {
 		portion = number(FormatShare(r.Share), RawValue(serving.Share, serving.Some(r.Share)))
@@ -110,11 +126,7 @@ func compareCells(r *analyze.CompareRow, share bool) []Cell {
 	if r.Detectable.OK {
 		detect = number("± "+FormatShare(r.Detectable.V), RawValue(serving.Share, r.Detectable))
 	}
-	why := r.Why
-	if r.Mix {
-		why = "a change of the mix of requests, not within slices"
-	}
-	return append(cells, portion, detect, text(methodText(r)), wrapped(orMissing(why)))
+	return append(cells, portion, detect)
 }
 
 // figureName is a figure as the tables write it.
@@ -171,6 +183,17 @@ func callCell(r *analyze.CompareRow) Cell {
 	if r.Mix {
 		c.Pill, c.Sub = "neutral", "by mix"
 	}
+	return c
+}
+
+// explainedCall is the call with its reason and how it was tested.
+func explainedCall(r *analyze.CompareRow) Cell {
+	c := callCell(r)
+	why := r.Why
+	if r.Mix {
+		why = "a change of the mix of requests, not within slices"
+	}
+	c.Sub, c.Class = strings.TrimPrefix(why+" · "+methodText(r), " · "), "prose"
 	return c
 }
 

@@ -328,24 +328,34 @@ func valueOf(s *analyze.Slice, dims []string) string {
 // them in the order its rows happen to have them. What is no bucket ("unknown")
 // comes last.
 func (h *heat) sortColumns() {
-	rank := func(v string) int64 {
-		digits := len(v) - len(strings.TrimLeft(v, "0123456789"))
-		n, err := strconv.ParseInt(v[:digits], 10, 64)
-		if err != nil {
-			return math.MaxInt64
-		}
-		return n
-	}
-	if !slices.ContainsFunc(h.xs, func(v string) bool { return rank(v) != math.MaxInt64 }) {
+	if !slices.ContainsFunc(h.xs, func(v string) bool { return lowerBound(v) != math.MaxInt64 }) {
 		return
 	}
 	old := slices.Clone(h.xs)
-	slices.SortStableFunc(h.xs, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+	slices.SortStableFunc(h.xs, func(a, b string) int { return cmp.Compare(lowerBound(a), lowerBound(b)) })
 	moved := map[[2]int]*analyze.Slice{}
 	for at, s := range h.cells {
 		moved[[2]int{slices.Index(h.xs, old[at[0]]), at[1]}] = s
 	}
 	h.cells = moved
+}
+
+// lowerBound is the number that a bucket's name begins with.
+func lowerBound(v string) int64 {
+	digits := len(v) - len(strings.TrimLeft(v, "0123456789"))
+	n, err := strconv.ParseInt(v[:digits], 10, 64)
+	if err != nil {
+		return math.MaxInt64
+	}
+	return n
+}
+
+// sortValues orders the values of a dimension: buckets by their lower bounds, all
+// else by name.
+func sortValues(list []string) {
+	slices.SortStableFunc(list, func(a, b string) int {
+		return cmp.Or(cmp.Compare(lowerBound(a), lowerBound(b)), strings.Compare(a, b))
+	})
 }
 
 // cut keeps the rows with the most requests, in their order.

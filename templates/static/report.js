@@ -55,6 +55,7 @@
     int: none((v) => n0.format(v)),
     num: none((v) => n2.format(v)),
     pct: none((v) => n1.format(v * 100) + ' %'),
+    change: none((v) => (v > 0 ? '+' : v < 0 ? '\u2212' : '') + n0.format(Math.abs(v)) + ' %'),
     pct0: none((v) => n0.format(v * 100) + ' %'),
     rate: none((v) => (Math.abs(v) >= 1000 ? compact : n2).format(v) + '/s'),
     utc: utc,
