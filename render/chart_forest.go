@@ -90,10 +90,10 @@ func (f *forest) figure(id string) (Figure, *chart, error) {
 		}
 	}
 	opt, err := f.option()
-	ch := &chart{Option: opt, Names: []string{"change"}, Narrow: object{
+	ch := &chart{Option: opt, Names: []string{"change", "threshold", "text"}, Narrow: object{
 		"grid":  []object{{"left": 128, "right": 12}},
 		"yAxis": []object{{"axisLabel": object{"width": 120, "fontSize": 11}}}, "xAxis": []object{{"splitNumber": 3}},
-		"series": []object{{"label": object{"show": false}}}}}
+		"series": []object{{}, {}, {"label": object{"show": false}}}}}
 	for i, r := range f.rows {
 		ch.Tips = append(ch.Tips, chartTip{f.labels[i], forestTip(r)})
 	}
@@ -105,10 +105,11 @@ func (f *forest) option() (object, error) {
 	lo := lowest(reach)
 	clip := func(v float64) any { return sig4(min(max(v, lo), reach)) }
 	var data []object
+	var texts [][]any
 	var bands, intervals [][]object
 	for i, r := range f.rows {
 		ink := callInk(r)
-		d := object{"value": []any{clip(percentOf(r, r.Ratio.V)), i, changeCell(r).Text}, "tip": i, "symbol": "circle", "symbolSize": 11,
+		d := object{"value": []any{clip(percentOf(r, r.Ratio.V)), i}, "tip": i, "symbol": "circle", "symbolSize": 11,
 			"itemStyle": object{"color": ink, "borderColor": ink, "borderWidth": 2}}
 		switch r.Call {
 		case verdict.Slower:
@@ -121,6 +122,7 @@ func (f *forest) option() (object, error) {
 			d["itemStyle"] = object{"color": inkPanel, "borderColor": ink, "borderWidth": 2}
 		}
 		data = append(data, d)
+		texts = append(texts, []any{reach, i, changeCell(r).Text})
 		below := -r.Threshold
 		if !r.Figure.IsShare() {
 			below = 1/(1+r.Threshold) - 1 // as far below as above, as ratios go
@@ -149,6 +151,7 @@ func (f *forest) option() (object, error) {
 	// drawn over it.
 	c.AddSeries(seriesName(0), nil, withData(data))
 	c.AddSeries(seriesName(1), nil, withData([]any{}))
+	c.AddSeries(seriesName(2), nil, withData(texts)) // the changes in words, at the edge
 	yp := y.patch()
 	yp["axisLabel"] = object{"width": 240, "overflow": "truncate", "color": inkSoft, "hideOverlap": false}
 	zero := []object{{"xAxis": 0, "lineStyle": object{"color": inkAxis, "type": "solid", "width": 1}}}
@@ -158,9 +161,9 @@ func (f *forest) option() (object, error) {
 	}
 	behind = append(behind, zero[0])
 	return build(c, object{"xAxis": []object{x.patch()}, "yAxis": []object{yp}, "series": []object{
-		{"z": 4, "label": object{"show": true, "formatter": "{@[2]}", "position": "right", "distance": 9, "color": inkText, "fontSize": 12, "backgroundColor": inkPanel, "padding": []int{1, 3}},
-			"markLine": object{"silent": true, "symbol": "none", "label": object{"show": false}, "data": intervals, "animation": false}},
-		{"z": 1, "silent": true, "markLine": object{"silent": true, "symbol": "none", "label": object{"show": false}, "data": behind, "animation": false}}},
+		{"z": 6, "markLine": object{"z": 5, "silent": true, "symbol": "none", "label": object{"show": false}, "data": intervals, "animation": false}},
+		{"z": 1, "silent": true, "markLine": object{"z": 1, "silent": true, "symbol": "none", "label": object{"show": false}, "data": behind, "animation": false}},
+		{"silent": true, "symbolSize": 0, "label": object{"show": true, "formatter": "{@[2]}", "position": "right", "distance": 8, "color": inkText, "fontSize": 12}}},
 		"aria": aria(fmt.Sprintf("Changes of %d figures with their intervals.", len(f.rows)))})
 }
 

@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -65,6 +66,17 @@ func markdownAt(rep *analyze.Report, opt Options, lim mdLimits) string {
 	if compared != nil {
 		m.comparison(compared)
 	}
+	if compared != nil {
+		m.fold("Both sides in full", func() { m.sections(rep) })
+	} else {
+		m.sections(rep)
+	}
+	m.foot(rep, opt)
+	return m.b.String()
+}
+
+// sections writes what was found, section by section.
+func (m *mdWriter) sections(rep *analyze.Report) {
 	if v := analyze.Value[analyze.Runs](rep); v != nil {
 		m.runs(v)
 	}
@@ -93,8 +105,6 @@ func markdownAt(rep *analyze.Report, opt Options, lim mdLimits) string {
 	if v := analyze.Value[analyze.Inputs](rep); v != nil {
 		m.inputs(v)
 	}
-	m.foot(rep, opt)
-	return m.b.String()
 }
 
 // An mdWriter builds one rung of the ladder.
@@ -149,6 +159,11 @@ func (m *mdWriter) head(rep *analyze.Report) {
 	}
 	if s.Title != "" && !compared {
 		m.line(headline + "\n")
+	}
+	if c := analyze.Value[analyze.Comparison](rep); c != nil {
+		// The cautions and figures stand above.
+		m.bullets(slices.Concat(c.Points, c.Tradeoffs), m.lim.points, "points")
+		return
 	}
 	m.bullets(s.Points, m.lim.points, "points")
 	m.cards(s.Cards)

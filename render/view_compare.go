@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/vreport/vreport/analyze"
@@ -78,6 +79,7 @@ var sliceHeading = &rowHeading{"Slice", func(r *analyze.CompareRow) Cell {
 	if c.Sub != "" {
 		c.Sub = "the same requests: " + c.Sub
 	}
+	c.Class = "prose"
 	return c
 }}
 
@@ -99,7 +101,10 @@ func compareTable(id, caption string, names [2]string, rows []*analyze.CompareRo
 	if heading != nil {
 		t.Head = append(t.Head, col(heading.label))
 	}
-	t.Head = append(t.Head, col("Figure"), metricCol(names[0], serving.Seconds), metricCol(names[1], serving.Seconds), numCol("Change", "", ""), col("Call"), numCol("p", "adjusted", ""), numCol("Share", "", ""), numCol("Detectable", "", ""))
+	t.Head = append(t.Head, col("Figure"), metricCol(names[0], serving.Seconds), metricCol(names[1], serving.Seconds), numCol("Change", "", ""), col("Call"), numCol("p", "adjusted", ""), numCol("Share", "", ""))
+	if heading == nil {
+		t.Head = append(t.Head, numCol("Detectable", "", ""))
+	}
 	shown := rows
 	if len(rows) > maxCompareRows {
 		shown = rows[:maxCompareRows]
@@ -110,17 +115,20 @@ func compareTable(id, caption string, names [2]string, rows []*analyze.CompareRo
 		if heading != nil {
 			cells = append(cells, heading.of(r))
 		}
-		t.Rows = append(t.Rows, Row{Cells: append(cells, compareCells(r, heading == sliceHeading)...)})
+		t.Rows = append(t.Rows, Row{Cells: append(cells, compareCells(r, heading)...)})
 	}
 	return t.dropEmpty()
 }
 
-func compareCells(r *analyze.CompareRow, share bool) []Cell {
+func compareCells(r *analyze.CompareRow, heading *rowHeading) []Cell {
 	u := figureUnit(r.Figure)
 	cells := []Cell{text(figureName(r.Figure)), valueCell(u, r.Before), valueCell(u, r.After), changeCell(r), explainedCall(r), number(FormatP(r.PAdjusted), RawValue(serving.NoUnit, r.PAdjusted))}
 	portion := number(Missing, "")
-	if share {
+	if heading == sliceHeading {
 		portion = number(FormatShare(r.Share), RawValue(serving.Share, serving.Some(r.Share)))
+	}
+	if heading != nil {
+		return append(cells, portion)
 	}
 	detect := number(Missing, "")
 	if r.Detectable.OK {
@@ -193,6 +201,9 @@ func explainedCall(r *analyze.CompareRow) Cell {
 	if r.Mix {
 		why = "a change of the mix of requests, not within slices"
 	}
+	if r.Call == verdict.Undecided && r.Detectable.OK {
+		why += " · detectable from ± " + FormatShare(r.Detectable.V)
+	}
 	c.Sub, c.Class = strings.TrimPrefix(why+" · "+methodText(r), " · "), "prose"
 	return c
 }
@@ -253,20 +264,33 @@ func newGoneTable(names [2]string, c *analyze.Comparison) *Table {
 	return t
 }
 
+// leastMoved is the change of a share that is worth naming.
+const leastMoved = 0.005
+
+func orWord(s, word string) string {
+	if s == "" {
+		return word
+	}
+	return s
+}
+
 func mixTable(list []analyze.MixShift) *Table {
 	if len(list) == 0 {
 		return nil
 	}
-	t := &Table{ID: "compare-mix", Caption: "Mix or speed: what of each change other requests explain, and what happened to requests of the same kind", Head: []Head{col("Figure"),
-		metricCol("Change", serving.Seconds), metricCol("from the mix", serving.Seconds), metricCol("within cells", serving.Seconds), col("Cells"), col("Moved most"), numCol("Left out", "of requests", "")}}
+	t := &Table{ID: "compare-mix", Caption: "Mix or speed: what of each change other requests explain, and what happened to requests of the same kind, by " + dimNames(list[0].Dims), Head: []Head{col("Figure"),
+		metricCol("Change", serving.Seconds), metricCol("from the mix", serving.Seconds), metricCol("within cells", serving.Seconds), col("Moved most"), numCol("Left out", "of requests", "")}}
 	for _, m := range list {
 		u := figureUnit(m.Figure)
 		delta := func(v float64) Cell { return number(FormatDelta(u, v), RawValue(u, serving.Some(v))) }
 		var movers []string
 		for _, x := range m.Moved[:min(2, len(m.Moved))] {
+			if math.Abs(x.After-x.Before) < leastMoved {
+				continue
+			}
 			movers = append(movers, fmt.Sprintf("%s: %s → %s", byText(x.By), FormatShare(x.Before), FormatShare(x.After)))
 		}
-		t.Rows = append(t.Rows, Row{Cells: []Cell{text(figureName(m.Figure)), delta(m.Total), delta(m.Mix), delta(m.Within), text(dimNames(m.Dims)), wrapped(strings.Join(movers, "; ")),
+		t.Rows = append(t.Rows, Row{Cells: []Cell{text(figureName(m.Figure)), delta(m.Total), delta(m.Mix), delta(m.Within), wrapped(orWord(strings.Join(movers, "; "), "no cell by half a point")),
 			number(FormatShare(m.Unsupported), RawValue(serving.Share, serving.Some(m.Unsupported)))}})
 	}
 	return t
