@@ -23,8 +23,12 @@ func (s *Summary) comparedCards(c *Comparison) {
 		if !r.Before.OK || !r.After.OK {
 			continue
 		}
+		tone := callTones[r.Call]
+		if r.Mix {
+			tone = "neutral" // no change of the server
+		}
 		s.Cards = append(s.Cards, Card{Label: upperFirst(figureTitle(r.Figure)), Metric: string(r.Figure.Metric), Unit: figureUnit(r.Figure), Before: r.Before, Value: r.After,
-			Sub: fmt.Sprintf("%s → %s", c.Sides[before].Name, c.Sides[after].Name), SLO: r.callText(), Tone: callTones[r.Call]})
+			Sub: fmt.Sprintf("%s → %s", c.Sides[before].Name, c.Sides[after].Name), SLO: r.callText(), Tone: tone})
 	}
 }
 

@@ -33,11 +33,7 @@ func newDeltaMap(c *analyze.Comparison) *deltaMap {
 	if len(dims) == 0 {
 		return nil
 	}
-	across := dims[len(dims)-1]
-	if slices.Contains(dims, string(serving.PromptTokens)) {
-		across = string(serving.PromptTokens)
-	}
-	down := slices.DeleteFunc(slices.Clone(dims), func(n string) bool { return n == across })
+	across, down := m.axes(c, dims)
 	m.x, m.y = dimTitle(across), dimNames(down)
 	at := func(by []serving.Term) ([2]int, bool) {
 		if !sameDims(by, dims) {
@@ -75,6 +71,33 @@ func newDeltaMap(c *analyze.Comparison) *deltaMap {
 	slices.SortFunc(m.figures, func(a, b verdict.Figure) int { return strings.Compare(figureOrder(a), figureOrder(b)) })
 	m.order()
 	return m
+}
+
+// axes chooses what goes across and what down, of the dimensions with more than
+// one value.
+func (m *deltaMap) axes(c *analyze.Comparison, dims []string) (across string, down []string) {
+	values := map[string]map[string]bool{}
+	for _, r := range c.Slices {
+		for _, by := range append([][]serving.Term{r.By}, r.Also...) {
+			if sameDims(by, dims) {
+				for _, t := range by {
+					if values[t.Dim] == nil {
+						values[t.Dim] = map[string]bool{}
+					}
+					values[t.Dim][t.Value] = true
+				}
+			}
+		}
+	}
+	telling := slices.DeleteFunc(slices.Clone(dims), func(d string) bool { return len(values[d]) < 2 })
+	if len(telling) == 0 {
+		telling = dims
+	}
+	across = telling[len(telling)-1]
+	if slices.Contains(telling, string(serving.PromptTokens)) {
+		across = string(serving.PromptTokens)
+	}
+	return across, slices.DeleteFunc(telling, func(n string) bool { return n == across })
 }
 
 // figureOrder sorts figures as the metrics are.
