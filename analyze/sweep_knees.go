@@ -130,7 +130,7 @@ func (s *Sweep) openKnees() {
 	for _, p := range levels {
 		rate, got = append(rate, p.X), append(got, p.Rate.V)
 	}
-	first, last := stat.OpenSaturation(rate, got)
+	first, last := openSaturation(levels)
 	for i, p := range levels {
 		// In an overload latency depends on how long the run lasted.
 		if l := p.timeInSystem(); l.OK && l.V > 0 && (first < 0 || i < first) {
@@ -145,7 +145,7 @@ func (s *Sweep) openKnees() {
 		sat.Text = fmt.Sprintf("Not reached: each of the %d offered rates was achieved.", len(levels))
 	default:
 		sat.X, sat.Level, sat.Confidence = serving.Some(rate[first]), serving.Some(rate[first]), string(stat.Medium)
-		sat.Text = fmt.Sprintf("At %s requests/s offered only %s were achieved: the first level below %s of the offered rate.", number(rate[first]), number(got[first]), percent(stat.AchievedShare))
+		sat.Text = fmt.Sprintf("At %s requests/s offered only %s were achieved: the first level below %s of what a server that keeps up shows over such a run.", number(rate[first]), number(got[first]), percent(stat.AchievedShare))
 		if last >= 0 {
 			sat.Text += fmt.Sprintf(" The level before it, %s, still kept up.", number(rate[last]))
 			if got[first] < 0.8*rate[first] && rate[first] <= 2*rate[last] {

@@ -70,7 +70,7 @@ func (s *Sweep) closedRegions() {
 // the end its highest value is a lower bound, and so is N*.
 func (s *Sweep) bend(ps []*SweepPoint) (float64, string) {
 	if k := s.Knee("saturation"); k != nil && k.Level.OK {
-		return k.Level.V, "up to N*, where the asymptotes cross, throughput grows nearly with the load"
+		return k.Level.V, "throughput grows nearly with the load, up to N*, where the asymptotes cross"
 	}
 	first := ps[0]
 	if !first.Users.OK {
@@ -81,7 +81,7 @@ func (s *Sweep) bend(ps []*SweepPoint) (float64, string) {
 		top = max(top, p.OutputPerS.V)
 	}
 	if l := s.levelOf(top * first.Users.V / first.OutputPerS.V); l.OK {
-		return l.V, "up to N* at least, by the highest throughput seen, it grows nearly with the load"
+		return l.V, "throughput grows nearly with the load, up to N* at least (by the highest throughput seen)"
 	}
 	return math.Inf(1), "throughput grows with the load"
 }
@@ -188,12 +188,12 @@ func (s *Sweep) openRegions() {
 		return
 	}
 	first, last := ps[0].X, ps[len(ps)-1].X
-	var offered, got []float64
+	var got []float64
 	for _, p := range ps {
-		offered, got = append(offered, p.X), append(got, p.Rate.V)
+		got = append(got, p.Rate.V)
 	}
 	queue, how := math.Inf(1), ""
-	if i, ok := stat.OpenSaturation(offered, got); i >= 0 {
+	if i, ok := openSaturation(ps); i >= 0 {
 		top := slices.Max(got)
 		queue, how = ps[i].X, fmt.Sprintf("at %s requests/s offered %s are achieved", number(ps[i].X), number(got[i]))
 		if ok >= 0 {

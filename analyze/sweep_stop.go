@@ -121,14 +121,22 @@ const hardwareBinds = 0.6
 
 // runsAtOnce is how many requests run beyond a load, by Little's law over the
 // time that they do not wait for a place. A first token's own time is that of
-// the highest level without a queue; where every level has one it is not known,
-// and the requests in decode alone are counted.
+// the highest level without a queue, and of an open loop, where arrivals queue
+// at any rate, the shortest; where every level has a queue it is not known, and
+// the requests in decode alone are counted.
 func (s *Sweep) runsAtOnce(from float64) serving.Opt[float64] {
 	own := 0.0
 	for i := range s.Points {
 		p := &s.Points[i]
-		if quiet := p.X < from || p.X == from && !s.offered() && i > 0; quiet && p.Reached && !p.XUnlimited {
-			own = p.ttft().Or(own)
+		t := p.ttft()
+		switch {
+		case p.XUnlimited || !p.Reached || !t.OK:
+		case s.offered():
+			if p.X < from && (own == 0 || t.V < own) {
+				own = t.V
+			}
+		case p.X < from || p.X == from && i > 0:
+			own = t.V
 		}
 	}
 	var vs []float64
