@@ -21,12 +21,13 @@ type reading struct {
 	dists   Dists
 }
 
-// readingOf is a whole run.
-func readingOf(r *RunStats, perGPU bool) reading {
+// readingOf is a whole run. Its tokens/s are of one of so many GPUs; 0: of the
+// server.
+func readingOf(r *RunStats, gpus int) reading {
 	out := reading{run: r, rate: r.Throughput.Requests, output: r.Throughput.Output, users: r.users(), perUser: r.Throughput.OutputPerUser,
 		goodput: r.Goodput, slo: r.SLO, dists: r.Dists}
-	if perGPU {
-		out.output = r.Throughput.OutputPerGPU
+	if gpus > 0 && out.output.OK {
+		out.output.V /= float64(gpus)
 	}
 	return out
 }
@@ -34,15 +35,11 @@ func readingOf(r *RunStats, perGPU bool) reading {
 // sliceReading is a slice of a run's requests over the run's duration. Its users
 // follow from Little's law, and what one of them gets is the slice's tokens over
 // the time its requests took.
-func sliceReading(r *RunStats, s *Slice, perGPU bool) reading {
+func sliceReading(r *RunStats, s *Slice, gpus int) reading {
 	out := reading{run: r, goodput: s.Goodput, slo: s.SLO, dists: s.Dists}
 	if d := r.Duration.Or(0); d > 0 {
 		out.rate = serving.Some(float64(s.Counts.Completed.V) / d)
-		gpus := 1.0
-		if perGPU {
-			gpus = float64(r.Run.GPUs.V)
-		}
-		out.output = serving.Some(float64(s.Output) / d / gpus)
+		out.output = serving.Some(float64(s.Output) / d / float64(max(1, gpus)))
 		if e := s.Dists.Of(serving.E2E); e != nil && e.Mean.OK && e.Mean.V > 0 {
 			out.users = serving.Some(stat.InFlightOf(out.rate.V, e.Mean.V))
 			if out.users.V > 0 {
@@ -84,7 +81,7 @@ func newPoint(l sweep.Level, rs []reading) SweepPoint {
 func (p *SweepPoint) Stat(k serving.MetricKey, stat string) serving.Opt[float64] {
 	if p.readings == nil { // made by hand
 		for _, r := range p.Runs {
-			p.readings = append(p.readings, readingOf(r, false))
+			p.readings = append(p.readings, readingOf(r, 0))
 		}
 	}
 	return p.median(func(r reading) serving.Opt[float64] { return r.dists.stat(k, stat) })

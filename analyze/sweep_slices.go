@@ -70,7 +70,7 @@ func (s *Sweep) slice(in *Input, g sweep.Group, dim, value string) *Sweep {
 			t := in.tableOf(r)
 			for _, x := range t.slicesOf(t.alone[dim], in.Opt) {
 				if len(x.By) == 1 && x.By[0].Value == value && x.Counts.Completed.Or(0) >= sliceRequests {
-					rs = append(rs, sliceReading(s.Points[li].Runs[ri], x, s.PerGPU))
+					rs = append(rs, sliceReading(s.Points[li].Runs[ri], x, s.gpus(r, in.Opt)))
 				}
 			}
 		}

@@ -27,23 +27,23 @@ const (
 	poolFull     = 0.97 // of the KV pool
 )
 
-// seqsKeys are the settings that limit how many requests run at once: vLLM's,
-// SGLang's, TensorRT-LLM's.
-var seqsKeys = []string{"max_num_seqs", "max-num-seqs", "max_running_requests", "max-running-requests", "max_batch_size"}
-
 // stopEvidence is what is known of a server beside the curve itself, at the
 // levels of its third region.
 type stopEvidence struct {
-	limit       serving.Opt[float64] // of requests that run at once
+	limit       serving.Opt[float64] // of requests that run at once in an engine
+	engines     float64              // that share the load
 	limitFrom   string
 	running     serving.Opt[float64] // the most that ran, by the engine's gauge
 	kvUsage     serving.Opt[float64] // the highest share of the KV pool in use
 	preemptions serving.Opt[float64] // increase over the levels
 	scrapes     string               // which scrapes, and why they are of these runs; "" without any
 
-	// Bandwidth and Compute are the shares of what the hardware can do that the
-	// highest level reaches. The sweep itself does not know the hardware.
+	// Where model and hardware are known: the share of each ceiling that the
+	// highest level reaches, and how many requests of this length the KV pool
+	// holds.
 	bandwidth, compute serving.Opt[float64]
+	pool               serving.Opt[float64]
+	poolFrom           string
 }
 
 // stop says what stopped the server first, with the evidence, or what is
@@ -64,13 +64,17 @@ func (r *Region) stop(s *Sweep, ev stopEvidence) {
 		r.Evidence = append(r.Evidence, text)
 	}
 	if ev.limit.OK {
+		all := ev.limit.V * max(1, ev.engines)
 		text := fmt.Sprintf("the limit %s is %s", ev.limitFrom, number(ev.limit.V))
+		if all > ev.limit.V {
+			text += fmt.Sprintf(" in each of %s engines", number(ev.engines))
+		}
 		switch {
 		case ev.running.OK && ev.running.V >= atGaugeLimit*ev.limit.V:
 			set(StoppedBySeqs, text+fmt.Sprintf(", and the engine ran %s", number(ev.running.V)))
 		case ev.running.OK:
 			r.Evidence = append(r.Evidence, text+fmt.Sprintf(", and the engine ran no more than %s", number(ev.running.V)))
-		case run.OK && run.V >= atBatchLimit*ev.limit.V && run.V <= 1.1*ev.limit.V:
+		case run.OK && run.V >= atBatchLimit*all && run.V <= 1.1*all:
 			set(StoppedBySeqs, text)
 		default:
 			r.Evidence = append(r.Evidence, text+", which is not what runs at once")
@@ -78,6 +82,13 @@ func (r *Region) stop(s *Sweep, ev stopEvidence) {
 	} else {
 		r.Missing = append(r.Missing, "max_num_seqs (pass it with --metadata, or keep the engine's log beside the results)")
 	}
+	r.weighPool(ev, run, set)
+	r.hardware(ev, set)
+}
+
+// weighPool weighs the KV pool: by its own gauges, else by how many requests it
+// holds against how many run.
+func (r *Region) weighPool(ev stopEvidence, run serving.Opt[float64], set func(by, text string)) {
 	if ev.kvUsage.OK {
 		text := "KV pool in use up to " + percent(math.Round(ev.kvUsage.V*1000)/1000)
 		if ev.preemptions.OK {
@@ -88,36 +99,82 @@ func (r *Region) stop(s *Sweep, ev stopEvidence) {
 		} else {
 			r.Evidence = append(r.Evidence, text)
 		}
-	} else if r.StoppedBy == StoppedByUnknown {
+		return
+	}
+	if ev.pool.OK && run.OK {
+		text := fmt.Sprintf("the KV pool holds %s requests of this length (%s)", number(math.Floor(ev.pool.V)), ev.poolFrom)
+		if run.V >= bindsTokens*ev.pool.V {
+			set(StoppedByKV, text)
+		} else {
+			r.Evidence = append(r.Evidence, text)
+		}
+	}
+	if r.StoppedBy == StoppedByUnknown {
 		r.Missing = append(r.Missing, "scrapes of /metrics during the runs, for KV usage, preemptions and running requests")
 	}
-	r.hardware(ev, set)
 }
 
-// hardware weighs the ceilings, where they are known.
+// hardware weighs the ceilings, where they are known. Where the batch limit is
+// not known they decide nothing: a server at its batch limit may be near them as
+// well.
 func (r *Region) hardware(ev stopEvidence, set func(by, text string)) {
 	for _, c := range []struct {
 		by    string
 		share serving.Opt[float64]
-	}{{StoppedByBandwidth, ev.bandwidth}, {StoppedByCompute, ev.compute}} {
+		binds float64
+	}{{StoppedByCompute, ev.compute, bindsMFU}, {StoppedByBandwidth, ev.bandwidth, bindsMBU}} {
 		if !c.share.OK {
 			continue
 		}
 		text := fmt.Sprintf("%s of the %s ceiling is reached", percent(math.Round(c.share.V*1000)/1000), c.by)
-		if c.share.V >= hardwareBinds {
+		if c.share.V >= c.binds && ev.limit.OK {
 			set(c.by, text)
 		} else {
 			r.Evidence = append(r.Evidence, text)
 		}
 	}
-	if r.StoppedBy == StoppedByUnknown && !ev.bandwidth.OK {
+	if r.StoppedBy == StoppedByUnknown && !ev.bandwidth.OK && !ev.compute.OK {
 		r.Missing = append(r.Missing, "the model and the hardware (--model, --hardware), for the bandwidth and compute ceilings")
 	}
 }
 
-// hardwareBinds is the share of a ceiling from which it is what stops a server:
-// real engines reach about two thirds of the peak.
-const hardwareBinds = 0.6
+// ceilings adds what the hardware allows at the highest level, where the model
+// and the hardware are known.
+func (in *Input) ceilings(s *Sweep, ev *stopEvidence) {
+	sub := &subject{label: s.Label, sweep: s}
+	for _, p := range s.Points {
+		sub.runs = append(sub.runs, p.Runs...)
+	}
+	f := &ceilingFinder{in: in, runs: &Runs{Runs: sub.runs}}
+	sub.facts = f.deployment(sub.runs[0].Run)
+	if n, err := strconv.ParseFloat(sub.facts.maxSeqs, 64); err == nil && n > 0 && !ev.limit.OK {
+		ev.limit, ev.limitFrom = serving.Some(n), "max_num_seqs (of the engine)"
+	}
+	c := f.ceiling(sub)
+	if c == nil {
+		return
+	}
+	if c.Machine != nil {
+		ev.engines = float64(c.Machine.Replicas)
+	}
+	top := -1
+	for i, l := range c.Levels {
+		if l.Batch.OK && (top < 0 || l.Batch.V > c.Levels[top].Batch.V) {
+			top = i
+		}
+	}
+	if top >= 0 {
+		ev.compute, ev.bandwidth = c.Levels[top].MFU, c.Levels[top].MBU
+		if c.Levels[top].Beyond {
+			ev.bandwidth = serving.None[float64]()
+		}
+	}
+	if c.Capacity != nil {
+		if p := c.Capacity.Best(); p != nil {
+			ev.pool, ev.poolFrom = p.Requests, poolOrigin(c.Capacity)
+		}
+	}
+}
 
 // runsAtOnce is how many requests run beyond a load, by Little's law over the
 // time that they do not wait for a place. A first token's own time is that of
@@ -161,7 +218,7 @@ func (in *Input) evidence(s *Sweep) stopEvidence {
 	var limits []float64
 	for _, p := range s.Points {
 		for _, r := range p.Runs {
-			for _, key := range seqsKeys {
+			for _, key := range batchKeys {
 				if v, ok := r.Run.Setting(key); ok {
 					if f, err := strconv.ParseFloat(v, 64); err == nil && f > 0 {
 						ev.limitFrom = key
@@ -177,6 +234,7 @@ func (in *Input) evidence(s *Sweep) stopEvidence {
 		ev.limit = serving.Some(limits[0])
 	}
 	in.scraped(s, &ev)
+	in.ceilings(s, &ev)
 	return ev
 }
 

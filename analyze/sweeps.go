@@ -41,14 +41,16 @@ func runSweeps(_ context.Context, in *Input, rep *Report) (any, []string, error)
 }
 
 func newSweep(in *Input, g sweep.Group, byRun map[*serving.Run]*RunStats) *Sweep {
-	s := &Sweep{Mode: g.Mode, XName: g.XName, PerGPU: true}
+	s, typed := &Sweep{Mode: g.Mode, XName: g.XName, PerGPU: true}, false
 	for _, r := range g.Runs {
-		s.PerGPU = s.PerGPU && r.GPUs.Or(0) > 0
+		n, from := gpusFor(r, in.Opt)
+		s.PerGPU = s.PerGPU && n > 0
+		typed = typed || from
 	}
 	for _, l := range g.Levels {
 		var rs []reading
 		for _, r := range l.Runs {
-			rs = append(rs, readingOf(byRun[r], s.PerGPU))
+			rs = append(rs, readingOf(byRun[r], s.gpus(r, in.Opt)))
 		}
 		s.Points = append(s.Points, newPoint(l, rs))
 	}
@@ -63,7 +65,32 @@ func newSweep(in *Input, g sweep.Group, byRun map[*serving.Run]*RunStats) *Sweep
 	s.trade()
 	s.slices(in, g)
 	s.notes(in.Opt)
+	if typed && s.PerGPU {
+		s.Notes = append(s.Notes, fmt.Sprintf("The number of GPUs, %d, is that of --hardware: the files do not state it.", in.Opt.Hardware.Count))
+	}
 	return s
+}
+
+// gpusFor is the number of GPUs that served a run, as its file says, else as
+// --hardware does; 0 where neither does. It is never assumed.
+func gpusFor(r *serving.Run, opt Options) (n int, typed bool) {
+	switch {
+	case r.GPUs.Or(0) > 0:
+		return r.GPUs.V, false
+	case opt.Hardware != nil && opt.Hardware.Count > 0:
+		return opt.Hardware.Count, true
+	}
+	return 0, false
+}
+
+// gpus is what the tokens/s of a run are divided by; 0 where the sweep is per
+// server.
+func (s *Sweep) gpus(r *serving.Run, opt Options) int {
+	if !s.PerGPU {
+		return 0
+	}
+	n, _ := gpusFor(r, opt)
+	return n
 }
 
 // trade says in one sentence what the server gains by a larger batch and what
@@ -166,7 +193,7 @@ func (s *Sweep) notes(opt Options) {
 		s.Notes = append(s.Notes, s.openLoopCheck())
 	}
 	if !s.PerGPU {
-		s.Notes = append(s.Notes, "The number of GPUs is not in the files: throughput is per server.")
+		s.Notes = append(s.Notes, "The number of GPUs is not in the files: throughput is per server. Give --hardware NAME:COUNT to have it per GPU.")
 	}
 	if len(opt.SLOs) == 0 {
 		s.Notes = append(s.Notes, "No objective is set: the highest load that meets one is not known. Pass --slo, for example --slo 'ttft:p95<500ms'.")
