@@ -45,6 +45,10 @@ func Assemble(scrapes []*Scrape, opt AssembleOptions) ([]*serving.Server, []serv
 		ps.Add(serving.Problem{Message: fmt.Sprintf("the scrapes hold more series than fit into memory, among them of %s; those that came last are left out: read fewer scrapes at once",
 			strings.Join(slices.Sorted(maps.Keys(r.lost)), ", "))})
 	}
+	if len(r.crowded) > 0 {
+		ps.Add(serving.Problem{Message: fmt.Sprintf("one figure is split into more than %d parts or buckets (%s); those beyond are left out: look for a label with a value of its own in each series",
+			maxParts, strings.Join(slices.Sorted(maps.Keys(r.crowded)), ", "))})
+	}
 	slices.SortStableFunc(out, compareServers)
 	return out, ps.List()
 }
@@ -201,28 +205,21 @@ type target struct {
 }
 
 func targets(layout []*series, engines *[]*engine, n int) []target {
-	var out []target
+	out := make([]target, 0, len(layout))
+	h := &homes{engines: engines, known: map[homeKey]home{}}
 	for i, se := range layout {
-		var homes []*engine
-		for _, e := range *engines {
-			if se.id.within(e.id) {
-				homes = append(homes, e)
-			}
-		}
 		switch se.row.kind {
 		case unused: // kept for users' expressions alone
 		case startTime: // below, when all engines are there
 		case info:
-			for _, e := range homes {
-				out = append(out, target{i, func(int, float64) { e.info = se.info }})
+			for _, e := range h.candidates(se.id) {
+				if se.id.within(e.id) {
+					out = append(out, target{i, func(int, float64) { e.info = se.info }})
+				}
 			}
 		default:
-			if len(homes) == 0 && se.id.engine != "" { // beyond maxEngines
-				continue
-			}
-			home := front(engines, homes, se, n)
-			if home != nil {
-				out = append(out, home.targets(i, se, n)...)
+			if e := h.of(se, n); e != nil {
+				out = append(out, e.targets(i, se, n)...)
 			}
 		}
 	}
@@ -239,28 +236,87 @@ func targets(layout []*series, engines *[]*engine, n int) []target {
 	return out
 }
 
-// front returns the engine a series belongs to, or the one that stands for what
+// homes finds the engine that a series belongs to. Thousands of series have the
+// same identity, so each is asked once; and since a scrape can name more replicas
+// than are kept, an identity with a replica asks the engines of that one alone.
+type homes struct {
+	engines   *[]*engine
+	known     map[homeKey]home
+	byReplica map[string][]*engine
+	counted   int // engines that byReplica holds
+}
+
+type homeKey struct {
+	id   identity
+	host bool
+}
+
+type home struct{ e *engine } // nil where there is none
+
+// of returns the engine a series belongs to, or the one that stands for what
 // several engines share, such as the HTTP server of a data-parallel group.
-// Giving it to each of them would count it several times.
-func front(engines *[]*engine, homes []*engine, se *series, n int) *engine {
-	if len(homes) == 1 {
-		return homes[0]
+// Giving it to each of them would count it several times. It is nil for series
+// beyond maxEngines.
+func (h *homes) of(se *series, n int) *engine {
+	k := homeKey{se.id, se.row.host}
+	if x, ok := h.known[k]; ok {
+		return x.e
+	}
+	before := len(*h.engines)
+	e := h.find(se, n)
+	if len(*h.engines) > before { // others may belong to the new one
+		clear(h.known)
+	}
+	if len(h.known) < 4*maxEngines {
+		h.known[k] = home{e}
+	}
+	return e
+}
+
+func (h *homes) find(se *series, n int) *engine {
+	var fit []*engine
+	for _, e := range h.candidates(se.id) {
+		if se.id.within(e.id) {
+			fit = append(fit, e)
+		}
+	}
+	switch {
+	case len(fit) == 0 && se.id.engine != "":
+		return nil
+	case len(fit) == 1:
+		return fit[0]
 	}
 	id := se.id
-	if !se.row.host && len(*engines) > 0 {
-		id.engine = cmp.Or(id.engine, (*engines)[0].id.engine)
+	if !se.row.host && len(*h.engines) > 0 {
+		id.engine = cmp.Or(id.engine, (*h.engines)[0].id.engine)
 	}
-	for _, e := range *engines {
+	for _, e := range *h.engines {
 		if e.id == id {
 			return e
 		}
 	}
-	if len(*engines) == 0 || len(*engines) >= 2*maxEngines {
+	if len(*h.engines) == 0 || len(*h.engines) >= 2*maxEngines {
 		return nil
 	}
-	e := &engine{id: id, room: (*engines)[0].room, slots: map[slotKey]*slot{}, start: nans(n)}
-	*engines = append(*engines, e)
+	e := &engine{id: id, room: (*h.engines)[0].room, slots: map[slotKey]*slot{}, start: nans(n)}
+	*h.engines = append(*h.engines, e)
 	return e
+}
+
+// candidates are the engines an identity can be within: all of them, unless it
+// names its replica.
+func (h *homes) candidates(id identity) []*engine {
+	if id.replica == "" {
+		return *h.engines
+	}
+	if h.byReplica == nil {
+		h.byReplica = map[string][]*engine{}
+	}
+	for ; h.counted < len(*h.engines); h.counted++ {
+		e := (*h.engines)[h.counted]
+		h.byReplica[e.id.replica] = append(h.byReplica[e.id.replica], e)
+	}
+	return h.byReplica[id.replica]
 }
 
 func (e *engine) putStart(t int, v float64) {

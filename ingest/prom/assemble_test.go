@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -407,7 +408,8 @@ func TestAssembleIsBounded(t *testing.T) {
 	var all serving.Problems
 	st := streams(s)[0]
 	st.order(AssembleOptions{}, &all)
-	r := &room{left: 20 * 2 * 100, lost: map[string]bool{}}
+	r := newRoom()
+	r.left = 20 * 2 * 100
 	sv = st.servers(r, &all)
 	if len(sv) != 1 || len(sv[0].Times) != 100 || len(sv[0].Counters) > 20 || r.left < 0 || !r.lost["vllm:request_success_total"] {
 		t.Errorf("%d servers, room %+v", len(sv), r)
@@ -428,5 +430,54 @@ func TestAssembleDropsCopies(t *testing.T) {
 	}
 	if len(problems) != 1 || problems[0].At.Line != 9 {
 		t.Errorf("problems %v, want one at line 9", problems)
+	}
+}
+
+// A label with a value of its own in each series makes parts that tell nothing:
+// they are bounded, the whole is not.
+func TestPartsAreBounded(t *testing.T) {
+	var b strings.Builder
+	for i := range maxParts + 100 {
+		fmt.Fprintf(&b, "vllm:request_success_total{model_name=\"m\",finished_reason=\"r%d\"} 1\n", i)
+		fmt.Fprintf(&b, "vllm:time_to_first_token_seconds_bucket{model_name=\"m\",le=\"%d\"} 1\n", i)
+	}
+	servers, problems := assemble(t, AssembleOptions{}, file{"a.prom", b.String()})
+	if len(servers) != 1 {
+		t.Fatalf("%d servers, want 1", len(servers))
+	}
+	parts, whole := 0, 0.0
+	for _, c := range servers[0].Counters {
+		if c.Name == serving.FinishedTotal && len(c.By) == 0 {
+			whole = c.Values[0]
+		} else if c.Name == serving.FinishedTotal {
+			parts++
+		}
+	}
+	if parts != maxParts || whole != maxParts+100 {
+		t.Errorf("%d parts of %v, want %d of %d", parts, whole, maxParts, maxParts+100)
+	}
+	if n := len(servers[0].Histograms[0].Bounds); n > maxBounds+1 {
+		t.Errorf("%d buckets, want at most %d", n, maxBounds+1)
+	}
+	if len(problems) != 1 || !strings.Contains(problems[0].Message, "request_success_total") || !strings.Contains(problems[0].Message, "time_to_first_token_seconds") {
+		t.Errorf("problems %v, want one that names both families", problems)
+	}
+}
+
+// A million replicas are one too many for most uses, and no reason to hang: what
+// a series belongs to is found without asking every engine.
+func TestManyReplicas(t *testing.T) {
+	var b strings.Builder
+	for i := range 3 * maxEngines {
+		fmt.Fprintf(&b, "vllm:num_requests_waiting{model_name=\"m\",pod=\"p%d\"} %d\n", i, i)
+	}
+	servers, _ := assemble(t, AssembleOptions{}, file{"a.prom", b.String()})
+	if len(servers) != maxEngines {
+		t.Fatalf("%d servers, want %d", len(servers), maxEngines)
+	}
+	for _, s := range servers {
+		if want := "p" + strconv.Itoa(int(s.Gauges[0].Values[0])); s.Replica.V != want {
+			t.Fatalf("replica %s has the value of %s", s.Replica.V, want)
+		}
 	}
 }

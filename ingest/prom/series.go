@@ -19,7 +19,16 @@ const nameLabel = "__name__"
 
 // parseSeries lets Prometheus' parser judge the series part of a line and says
 // what it means to us: nil for a series that nothing is made of.
+//
+// Most series of a scrape are of no use, and a label with a value of its own in
+// each (a request id) can make a million of them: what is plainly well-formed
+// and of no use has no labels made.
 func parseSeries(key []byte) (name string, s *series, err error) {
+	if n := plainEnd(key); n > 0 {
+		if _, ok := meaningOf(string(key[:n])); !ok {
+			return string(key[:n]), nil, nil
+		}
+	}
 	ls, err := seriesLabels(key)
 	if err != nil {
 		return "", nil, err
@@ -33,6 +42,9 @@ func parseSeries(key []byte) (name string, s *series, err error) {
 // them.
 func seriesLabels(key []byte) (labels.Labels, error) {
 	var ls labels.Labels
+	if n := plainEnd(key); n > 0 {
+		return plainLabels(key, n), nil
+	}
 	line := append(append(make([]byte, 0, len(key)+3), key...), " 1\n"...)
 	p := textparse.NewPromParser(line, labels.NewSymbolTable(), false)
 	switch e, err := p.Next(); {

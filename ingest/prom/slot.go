@@ -73,16 +73,46 @@ func (t *tally) max(i int, v float64) {
 // one a series and scrape. A label with a new value in every scrape (a request
 // id) would fill any memory.
 type room struct {
-	left int
-	lost map[string]bool // families that did not fit, at most a few
+	left    int
+	lost    map[string]bool // families that did not fit, at most a few
+	crowded map[string]bool // families with too many parts or buckets, at most a few
+	parts   map[partOf]int  // how many parts a figure has
+}
+
+type partOf struct {
+	e       *engine
+	as, dim string
 }
 
 const (
 	maxNumbers = 32 << 20 // 12 bytes each
 	maxEngines = 512      // behind one endpoint
+	maxParts   = 4096     // of one figure: finish reasons, HTTP handlers and statuses, GPUs
+	maxBounds  = 4096     // of one histogram
 )
 
-func newRoom() *room { return &room{left: maxNumbers, lost: map[string]bool{}} }
+func newRoom() *room {
+	return &room{left: maxNumbers, lost: map[string]bool{}, crowded: map[string]bool{}, parts: map[partOf]int{}}
+}
+
+// part makes room for one more part of a figure. A figure of a million parts
+// tells nobody anything, and its whole is counted all the same where it has one.
+func (r *room) part(e *engine, k slotKey, se *series) bool {
+	p := partOf{e, k.as, k.dim}
+	if r.parts[p] >= maxParts {
+		r.crowd(se)
+		return false
+	}
+	r.parts[p]++
+	return true
+}
+
+// crowd notes a family whose parts or buckets are too many.
+func (r *room) crowd(se *series) {
+	if len(r.crowded) < 3 {
+		r.crowded[se.family] = true
+	}
+}
 
 func (r *room) take(n int, se *series) bool {
 	if r.left < n {
@@ -109,6 +139,11 @@ func (e *engine) targets(at int, se *series, n int) []target {
 	}
 	l := e.level(key, se, sel, n)
 	switch {
+	case l == nil && r.kind == counter && r.whole: // of a part beyond maxParts
+		if w := e.level(slotKey{kind: r.kind, as: r.as}, se, se.selector, n); w != nil {
+			return []target{{at, w.value.add}}
+		}
+		return nil
 	case l == nil:
 		return nil
 	case r.kind == gauge && r.sum:
@@ -157,7 +192,7 @@ func (e *engine) level(key slotKey, se *series, sel []serving.Term, n int) *leve
 			}
 		}
 	}
-	if !e.room.take(2*n, se) {
+	if sl == nil && key.by != "" && !e.room.part(e, key, se) || !e.room.take(2*n, se) {
 		return nil
 	}
 	if sl == nil {
@@ -209,6 +244,10 @@ func (l *level) bucket(r *room, se *series, n int) *tally {
 	bound := se.bound
 	t := l.buckets[bound]
 	if t == nil {
+		if len(l.buckets) >= maxBounds {
+			r.crowd(se)
+			return nil
+		}
 		if !r.take(n, se) {
 			return nil
 		}
