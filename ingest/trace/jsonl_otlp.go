@@ -163,12 +163,8 @@ func (o *otlpTable) counts(s *span) bool {
 // scan implements source.
 func (o *otlpTable) scan(ctx context.Context, in io.Reader, b *batch) error {
 	r := jsonscan.NewReader(o.path, in)
-	none := &serving.Problems{}
-	problems := b.problems
-	if problems == nil {
-		problems = none
-	}
-	err := o.walk(r, problems, func(s *span) error {
+	var damage serving.Problems
+	err := o.walk(r, &damage, func(s *span) error {
 		if !o.counts(s) {
 			return nil
 		}
@@ -182,6 +178,10 @@ func (o *otlpTable) scan(ctx context.Context, in io.Reader, b *batch) error {
 		}
 		return b.commit()
 	})
+	for _, p := range damage.List() { // by way of the batch, which keeps them for the next scan
+		b.problem("span "+p.Message, p)
+	}
+	b.tell()
 	var fe *serving.FormatError
 	if errors.As(err, &fe) && b.row+int64(b.n) > 0 {
 		return nil // the one object that is the whole file is damaged; its first spans are good, and the damage is told

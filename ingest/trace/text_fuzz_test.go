@@ -29,7 +29,7 @@ func FuzzJSONL(f *testing.F) {
 		`{"timestamp": 27482, "input_length": 6955, "output_length": 52, "hash_ids": [46, 47]}` + "\n{\"timestamp\": 1,",
 		"[\n {\"id\": \"a\\u00e4\\\"\", \"ttft_ms\": NaN, \"itl_ms\": [1, 2.5, null]},\n {\"id\": 1, \"ttft_ms\": {\"value\": 3}}\n]",
 		`{"schema":"dynamo.request.trace.v1","event_type":"request_end","request":{"request_id":"r1","ttft_ms":100.0,"finish_reason":["stop"]}}` + "\nx\n{\"event_type\":\"tool\"}\n",
-		otlp, strings.ReplaceAll(otlp, "\n", ""),
+		otlp, strings.ReplaceAll(otlp, "\n", ""), strings.TrimSuffix(strings.ReplaceAll(otlp, "\n", ""), "]}]}]}"),
 		`{"id": "x", "ttf` + "\n" + `{"id": "x", "ttft_ms": 5}{"a":{"b":{"c":[[{}]]}}}` + "\n",
 		"{\n\"ttft_ms\":1}\n{\n\"ttft_ms\":\"\n{\"ttft_ms\":2}",
 	} {
