@@ -20,10 +20,10 @@ import (
 var (
 	formatAIPerfParquet = &Format{Name: aiperf.FormatServerMetrics, Doc: "server metrics that AIPerf scraped, as Parquet (refused)", sniff: sniffAIPerfParquet, decode: refuseAIPerfParquet}
 	formatAIPerfRecords = &Format{Name: aiperf.FormatRecords, Doc: "the requests of an AIPerf run (profile_export.jsonl)", sniff: sniffAIPerfRecords, decode: decodeAIPerfRecords}
-	formatAIPerfSummary = &Format{Name: aiperf.FormatSummary, Doc: "the summary of an AIPerf run, JSON or CSV", sniff: sniffAIPerfTool(aiperf.AIPerf), decode: decodeAIPerfSummary}
+	formatAIPerfSummary = &Format{Name: aiperf.FormatSummary, Doc: "the summary of an AIPerf run, JSON, CSV or as printed", sniff: sniffAIPerfTool(aiperf.AIPerf), decode: decodeAIPerfSummary}
 	formatAIPerfMetrics = &Format{Name: aiperf.FormatServerMetrics, Doc: "server metrics that AIPerf scraped (JSON, JSONL, CSV)", sniff: sniffAIPerfMetrics, decode: decodeAIPerfMetrics}
 	formatGPUTelemetry  = &Format{Name: aiperf.FormatTelemetry, Doc: "telemetry of GPUs that AIPerf collected", sniff: sniffTelemetry, decode: decodeTelemetry}
-	formatGenAIPerf     = &Format{Name: aiperf.FormatGenAI, Doc: "the summary of a GenAI-Perf run, JSON or CSV", sniff: sniffAIPerfTool(aiperf.GenAIPerf), decode: decodeAIPerfSummary}
+	formatGenAIPerf     = &Format{Name: aiperf.FormatGenAI, Doc: "the summary of a GenAI-Perf run, JSON, CSV or as printed", sniff: sniffAIPerfTool(aiperf.GenAIPerf), decode: decodeAIPerfSummary}
 )
 
 func sniffAIPerfParquet(p *probe) (bool, string) {
@@ -61,6 +61,13 @@ func decodeAIPerfRecords(ctx context.Context, p *probe, l *loaded) error {
 func sniffAIPerfTool(want aiperf.Tool) func(p *probe) (bool, string) {
 	return func(p *probe) (bool, string) {
 		tool, why := aiperf.SniffSummaryCSV(p.head)
+		if tool == "" {
+			if printed, no := aiperf.SniffConsole(p.head); printed != "" {
+				tool, why = printed, ""
+			} else {
+				why += "; " + no
+			}
+		}
 		if p.looksJSON() {
 			if ok, why := aiperf.MayBeSummary(p.head); !ok {
 				return false, why
@@ -82,6 +89,9 @@ func sniffAIPerfTool(want aiperf.Tool) func(p *probe) (bool, string) {
 func decodeAIPerfSummary(ctx context.Context, p *probe, l *loaded) error {
 	if p.looksJSON() {
 		return p.decodeRuns(ctx, l, aiperf.DecodeSummary)
+	}
+	if tool, _ := aiperf.SniffSummaryCSV(p.head); tool == "" {
+		return p.decodeRuns(ctx, l, aiperf.DecodeConsole)
 	}
 	return p.decodeRuns(ctx, l, aiperf.DecodeSummaryCSV)
 }

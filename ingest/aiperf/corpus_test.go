@@ -247,3 +247,26 @@ func TestCorpusSniff(t *testing.T) {
 		t.Errorf("%d of %d files taken, %v", taken, files, err)
 	}
 }
+
+// TestCorpusConsole holds the printed tables against the JSON summaries: every
+// figure is the same to two decimals.
+func TestCorpusConsole(t *testing.T) {
+	paths, _ := filepath.Glob(filepath.Join(corpus(t), "*", "*", "profile_export_console.txt"))
+	for _, path := range paths {
+		runs, err := DecodeConsole(t.Context(), path, strings.NewReader(readFile(t, path)), &serving.Input{})
+		if err != nil || len(runs) != 1 {
+			t.Fatalf("%s: %d runs, %v", path, len(runs), err)
+		}
+		full := strings.Replace(path, "_console.txt", "_aiperf.json", 1)
+		want, err := DecodeSummary(t.Context(), full, strings.NewReader(readFile(t, full)), &serving.Input{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !rounds(runs[0], want[0]) || len(runs[0].Reported) < 60 {
+			t.Errorf("%s: %d figures, which are not those of the JSON rounded", path, len(runs[0].Reported))
+		}
+	}
+	if len(paths) == 0 {
+		t.Error("no printed table in the corpus")
+	}
+}
