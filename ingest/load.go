@@ -255,6 +255,20 @@ func describe(ds *serving.Dataset) {
 			}
 		}
 	}
+	for _, r := range ds.Runs { // the tool's own version, where the engine's is not stated
+		if in := inputs[r.Source.Path]; in != nil && !in.Version.OK {
+			for _, tool := range []string{"guidellm", "aiperf"} {
+				if v, ok := r.Setting(tool + "_version"); ok {
+					in.Version = serving.Some(tool + " " + v)
+				}
+			}
+		}
+	}
+	for _, in := range ds.Inputs {
+		if !in.Version.OK {
+			in.Guess = guessVersion(in)
+		}
+	}
 }
 
 // Usable returns an error where a dataset holds nothing to report on: what each

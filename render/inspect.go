@@ -69,6 +69,7 @@ func inspectOne(b *strings.Builder, in *serving.Input) {
 		size += " (" + FormatCount(in.Bytes) + " bytes)"
 	}
 	add("version", in.Version.Or(""))
+	add("version?", in.Guess)
 	if in.First.OK && in.Last.OK {
 		add("time", FormatTime(in.First.V, false)+" to "+FormatTime(in.Last.V, false))
 	}

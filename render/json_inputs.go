@@ -22,7 +22,7 @@ func InspectJSON(w io.Writer, inputs []*serving.Input) error {
 func newWireInspected(in *serving.Input) wireInspected {
 	return wireInspected{
 		Path: in.Path, Label: in.Label, Format: wireFormat(in), Records: in.Records, Bytes: in.Bytes,
-		Version: in.Version.Ptr(), From: wireInstant(in.First), To: wireInstant(in.Last),
+		Version: in.Version.Ptr(), Guess: in.Guess, From: wireInstant(in.First), To: wireInstant(in.Last),
 		SHA256: in.SHA256, Fingerprint: in.Fingerprint,
 		Fields:   mapTo(in.Fields, func(f serving.Field) wireField { return wireField(f) }),
 		Problems: mapTo(in.Problems.List(), newWireProblem), Tried: in.Tried, Note: in.Note,

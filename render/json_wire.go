@@ -402,6 +402,7 @@ type wireInspected struct {
 	Label       string        `json:"label,omitempty"`
 	Format      string        `json:"format"`
 	Version     *string       `json:"version,omitempty"`
+	Guess       string        `json:"version_guess,omitempty"`
 	From        *string       `json:"from,omitempty"`
 	To          *string       `json:"to,omitempty"`
 	Records     int64         `json:"records"`

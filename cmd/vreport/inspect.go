@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/vreport/vreport/analyze"
@@ -106,6 +107,31 @@ func scanAll(e *env, ds *serving.Dataset) error {
 			}
 			if in != nil {
 				in.Problems.Merge(&bad)
+			}
+		}
+	}
+	return spanRuns(e, ds, inputs)
+}
+
+// spanRuns tells the inputs when the requests of their runs arrived. What is
+// wrong with those was told when they were read.
+func spanRuns(e *env, ds *serving.Dataset, inputs map[string]*serving.Input) error {
+	for _, r := range ds.Runs {
+		if r.Requests == nil || !slices.ContainsFunc(r.Requests.Columns(), func(c serving.Column) bool { return c.Name == serving.ColArrival && !c.Relative }) {
+			continue
+		}
+		for _, part := range r.Requests.Parts() {
+			in := inputs[part.Source()]
+			if in == nil {
+				continue
+			}
+			var told serving.Problems
+			_ = part.Scan(e.ctx, []string{serving.ColArrival}, &told, func(b *serving.Batch) error {
+				spanOf(in, b, 0)
+				return nil
+			})
+			if e.ctx.Err() != nil {
+				return e.ctx.Err()
 			}
 		}
 	}

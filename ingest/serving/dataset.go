@@ -11,6 +11,7 @@ type Input struct {
 	SHA256      string // "" where only a fingerprint was taken
 	Fingerprint string
 	Version     Opt[string] // of the engine or tool that it is of, where it says one
+	Guess       string      // where it says none: what its fields betray of the version
 	First, Last Opt[int64]  // the times its records span, ns; missing where they have none
 	Records     int64       // runs, requests, scrapes or lines, as the format counts
 	Fields      []Field     // what became of its fields
