@@ -44,7 +44,7 @@ func (c *comparing) pair() {
 func newPair(b, a []*unit, keys []string) *Pair {
 	p := &Pair{units: [2][]*unit{b, a}}
 	first := b[0]
-	if first.run == nil {
+	if first.trace() {
 		p.Label = "traces"
 		return p
 	}
@@ -84,7 +84,7 @@ func loadText(r *RunStats) string {
 func (c *comparing) unpaired(units []*unit) {
 	for _, u := range units {
 		why := "the other side has no trace"
-		if u.run != nil {
+		if !u.trace() {
 			why = "the other side has no run at " + loadText(u.run)
 			if c.hasLoad(1-u.side, u.run) {
 				why += " with the same settings"
@@ -95,7 +95,7 @@ func (c *comparing) unpaired(units []*unit) {
 }
 
 func (c *comparing) hasLoad(side int, r *RunStats) bool {
-	return slices.ContainsFunc(c.units[side], func(u *unit) bool { return u.run != nil && loadKey(u.run) == loadKey(r) })
+	return slices.ContainsFunc(c.units[side], func(u *unit) bool { return !u.trace() && loadKey(u.run) == loadKey(r) })
 }
 
 // loadKey is what must be equal of the load.
@@ -110,7 +110,7 @@ func loadKey(r *RunStats) string {
 
 // key is what must be equal of a unit.
 func (u *unit) key(keys []string) string {
-	if u.run == nil {
+	if u.trace() {
 		return "trace"
 	}
 	parts := []string{loadKey(u.run)}
@@ -183,7 +183,7 @@ func (c *comparing) factKeys() []string {
 	var settings []string
 	for _, side := range c.units {
 		for _, u := range side {
-			if u.run == nil {
+			if u.trace() {
 				continue
 			}
 			for _, s := range u.run.Run.Settings {
@@ -204,7 +204,7 @@ var loadSettings = []string{sweep.Concurrency, sweep.Rate, "concurrency", "rate"
 func (c *comparing) values(side int, key string) []string {
 	var out []string
 	for _, u := range c.units[side] {
-		if v := u.fact(key); u.run != nil && v != "" && !slices.Contains(out, v) {
+		if v := u.fact(key); !u.trace() && v != "" && !slices.Contains(out, v) {
 			out = append(out, v)
 		}
 	}
@@ -234,7 +234,7 @@ func (c *comparing) byLoad(key string) bool {
 	for _, side := range c.units {
 		at := map[string]string{}
 		for _, u := range side {
-			if u.run == nil {
+			if u.trace() {
 				continue
 			}
 			k, v := loadKey(u.run), u.fact(key)

@@ -32,6 +32,7 @@ func keyOf(by []serving.Term) sliceKey {
 	for _, t := range by {
 		parts = append(parts, t.Dim+"\x00"+t.Value)
 	}
+	slices.Sort(parts) // a file may list the dimensions in another order
 	return sliceKey(strings.Join(parts, "\x01"))
 }
 
@@ -107,11 +108,11 @@ func (c *comparing) sliced() []*sliced {
 	for _, p := range c.out.Pairs {
 		for _, us := range p.units {
 			for _, u := range us {
-				if u.table == nil {
-					continue
-				}
-				for _, s := range u.table.comparedSlices(c.in.Opt) {
+				for _, s := range u.slices(c.in.Opt) {
 					k := keyOf(s.By)
+					if index[k] != nil && index[k].cells[u] != nil {
+						continue // the cross of one dimension is that dimension alone
+					}
 					if index[k] == nil {
 						index[k] = &sliced{by: s.By, cells: map[*unit]*Slice{}}
 						out = append(out, index[k])
@@ -126,9 +127,7 @@ func (c *comparing) sliced() []*sliced {
 		for _, p := range c.out.Pairs {
 			for side, us := range p.units {
 				for _, u := range us {
-					if u.table != nil {
-						s.total[side] += u.table.total().Sent
-					}
+					s.total[side] += u.slicedOf()
 				}
 			}
 		}
@@ -173,6 +172,48 @@ func (s *sliced) sameRequests(o *sliced) bool {
 	return true
 }
 
+// slices are those that a unit's requests fall into, or that its file states.
+func (u *unit) slices(opt Options) []*Slice {
+	if u.table != nil {
+		return u.table.comparedSlices(opt)
+	}
+	if u.run == nil {
+		return nil
+	}
+	var out []*Slice
+	for _, x := range u.run.Run.Slices {
+		if len(x.By) == 1 && !comparedDim(x.By[0].Dim) {
+			continue
+		}
+		out = append(out, &Slice{By: x.By, Counts: Counts{Sent: x.Sent, Completed: x.Completed, Failed: x.Failed}, Input: x.Input.V, Output: x.Output.V,
+			Dists: reportedDists(x.Reported, serving.Client, x.Completed)})
+	}
+	return withoutOther(out)
+}
+
+// slicedOf is the number of requests that a unit's slices are shares of.
+func (u *unit) slicedOf() int64 {
+	switch {
+	case u.table != nil:
+		return u.table.total().Sent
+	case u.run != nil && len(u.run.Run.Slices) > 0:
+		return u.counts().Sent.Or(0)
+	}
+	return 0
+}
+
+// comparedDim reports whether a dimension is one of the workload. How a request
+// ended, and how long its answer came out, is a result.
+func comparedDim(name string) bool {
+	return name != serving.ColOutcome && name != serving.ColFinish && name != string(serving.OutputTokens)
+}
+
+func withoutOther(list []*Slice) []*Slice {
+	return slices.DeleteFunc(list, func(s *Slice) bool {
+		return slices.ContainsFunc(s.By, func(b serving.Term) bool { return b.Value == cube.Other })
+	})
+}
+
 // comparedSlices are a table's slices by the cross of --group-by and by each
 // dimension alone. How a request ended, and how long its answer came out, is a
 // result and no slice of the workload.
@@ -182,16 +223,14 @@ func (t *table) comparedSlices(opt Options) []*Slice {
 		out = t.slicesOf(t.cross, opt)
 	}
 	for _, name := range t.aloneDims(opt) {
-		if name == serving.ColOutcome || name == serving.ColFinish || name == string(serving.OutputTokens) {
+		if !comparedDim(name) {
 			continue
 		}
 		if g := t.alone[name]; len(t.cube.Groups[g].Cells) > 1 {
 			out = append(out, t.slicesOf(g, opt)...)
 		}
 	}
-	return slices.DeleteFunc(out, func(s *Slice) bool {
-		return slices.ContainsFunc(s.By, func(b serving.Term) bool { return b.Value == cube.Other })
-	})
+	return withoutOther(out)
 }
 
 // smallSlice reports whether any run of the slice's levels has too few of its

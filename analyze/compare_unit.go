@@ -21,6 +21,10 @@ type unit struct {
 	series *requestSeries
 }
 
+// trace reports whether the unit is what users sent, no benchmark: a table, or
+// the figures of one.
+func (u *unit) trace() bool { return u.run == nil || u.run.Run.Trace }
+
 func (u *unit) dists() Dists {
 	if u.run != nil {
 		return u.run.Dists
@@ -98,7 +102,7 @@ func (u *unit) value(f verdict.Figure) float64 {
 // the server: its rate is what users sent.
 func (u *unit) rate(k serving.MetricKey) serving.Opt[float64] {
 	switch {
-	case u.run == nil:
+	case u.trace():
 		return serving.None[float64]()
 	case k == serving.RateRequests:
 		return u.run.Throughput.Requests

@@ -78,9 +78,17 @@ func reportedDists(list []serving.Reported, side serving.Side, n serving.Opt[int
 			d.Count = n
 		}
 		for _, a := range list {
-			if a.Metric == m.Key {
-				d.setReported(a, n)
+			if a.Metric != m.Key {
+				continue
 			}
+			if a.Side != "" {
+				d.Side = a.Side
+			}
+			if a.N.OK {
+				d.Count = a.N
+			}
+			d.Gaps = a.Gaps
+			d.setReported(a, n)
 		}
 		if len(d.Quantiles) == 0 && !d.Mean.OK {
 			continue
@@ -126,8 +134,11 @@ func (d *Dist) setReported(a serving.Reported, n serving.Opt[int64]) {
 	default:
 		p, ok := serving.QuantileOf(a.Stat)
 		if _, dup := d.Q(p); ok && !dup {
-			q := Quantile{P: p, Value: v}
-			if n.OK && d.Metric != serving.ITL {
+			q := Quantile{P: p, Value: v, Lo: a.Lo, Hi: a.Hi}
+			if a.N.OK {
+				n = a.N
+			}
+			if n.OK && (a.N.OK || d.Metric != serving.ITL) {
 				q.Quality = qualityOfN(n.V, p)
 			}
 			d.Quantiles = append(d.Quantiles, q)

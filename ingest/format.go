@@ -27,6 +27,8 @@ type Format struct {
 
 // Formats lists every format, the most specific first.
 var Formats = []*Format{
+	formatOwnPage,
+	formatOwnReport,
 	formatAIPerfParquet,
 	formatRollupParquet,
 	{Name: "trace-parquet", Doc: "a request-level trace as Parquet", sniff: sniffParquet, decode: decodeParquet},

@@ -27,9 +27,11 @@ type Run struct {
 	Input     Opt[int64]   // prompt tokens of completed requests
 	Output    Opt[int64]   // generated tokens of completed requests
 
-	Reported []Reported // the file's own aggregates
-	Requests Requests   // nil where the file has no request-level data
-	Notes    []string   // doubts that concern this run as a whole
+	Trace    bool            // stands for a table of requests that users sent: no load level, no rate of its own
+	Slices   []ReportedSlice // of its requests, as the file states them
+	Reported []Reported      // the file's own aggregates
+	Requests Requests        // nil where the file has no request-level data
+	Notes    []string        // doubts that concern this run as a whole
 }
 
 // A Setting is a key and value as the file has it.
@@ -89,6 +91,20 @@ type Reported struct {
 	Stat    string    // mean, p50, p99, std, min, max; "" for totals
 	File    float64   // the number as it stands in the file
 	PerBase float64   // how many of the file's units make one base unit: 1000 for ms
+
+	// What few files say.
+	N      Opt[int64]   // the number of values
+	Lo, Hi Opt[float64] // its interval, base unit
+	Side   Side         // where it was measured; "" for what the harness implies
+	Gaps   string       // of itl: token or chunk
+}
+
+// A ReportedSlice is a slice of a run's requests as the file states it.
+type ReportedSlice struct {
+	By                      []Term
+	Sent, Completed, Failed Opt[int64]
+	Input, Output           Opt[int64]
+	Reported                []Reported
 }
 
 // Value returns the aggregate in the metric's base unit.

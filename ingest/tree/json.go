@@ -104,3 +104,9 @@ func join(path, name string) string {
 	}
 	return path + "." + name
 }
+
+// Next builds the node of a reader's next value, for a document of which only
+// parts are wanted. path is what its fields are called below.
+func Next(r *jsonscan.Reader, path string) (*Node, error) {
+	return (&builder{}).json(r, path, 0)
+}
