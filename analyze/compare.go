@@ -147,6 +147,7 @@ func runCompare(ctx context.Context, in *Input, rep *Report) (any, []string, err
 	c.pair()
 	c.changed()
 	c.rows()
+	c.buckets()
 	c.slices()
 	c.mix()
 	c.pressure()
