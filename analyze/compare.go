@@ -32,6 +32,8 @@ type Comparison struct {
 	Tradeoffs []string
 	Pressure  []PressureRow // queue, KV cache and preemptions of both sides, where scrapes exist
 	SameFiles bool
+
+	Experiment *Experiment // nil without a hypothesis
 }
 
 // Verdict is the answer of a comparison.
@@ -152,6 +154,7 @@ func runCompare(ctx context.Context, in *Input, rep *Report) (any, []string, err
 	c.mix()
 	c.pressure()
 	c.conclude()
+	c.experiment()
 	if len(c.out.Headline)+len(c.out.Others)+len(c.out.Pressure) == 0 && len(c.out.Pairs) == 0 {
 		return c.out, []string{"The sides have no level of load in common, and no traces or scrapes on both: there is nothing to compare."}, nil
 	}

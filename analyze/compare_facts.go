@@ -53,6 +53,9 @@ func (c *comparing) repeats() {
 	}
 }
 
+// pressureRunning is how many sequences decoded at once.
+const pressureRunning = "requests running, mean"
+
 // pressureOf are the engine figures to lay beside the latencies: what a changed
 // setting does to queue and memory.
 var pressureOf = []struct {
@@ -62,7 +65,7 @@ var pressureOf = []struct {
 	worst bool // the largest over the servers; else the sum
 }{
 	{"requests waiting, mean", serving.RequestsUnit, gaugeMean(serving.Waiting), false},
-	{"requests running, mean", serving.RequestsUnit, gaugeMean(serving.Running), false},
+	{pressureRunning, serving.RequestsUnit, gaugeMean(serving.Running), false},
 	{"KV cache usage, mean", serving.Share, gaugeMean(serving.KVUsage), true},
 	{"KV cache usage, highest", serving.Share, gaugeMax(serving.KVUsage), true},
 	{"preemptions, increase", serving.NoUnit, increaseOf(serving.Preemptions), false},

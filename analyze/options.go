@@ -34,6 +34,7 @@ type Options struct {
 	// Of a comparison.
 	Headline        []verdict.Figure           // figures that the verdict rests on; nil: DefaultHeadline
 	Thresholds      map[verdict.Figure]float64 // the change that matters, where it is not the default; without a statistic of all of a metric's
+	Hypothesis      *Hypothesis                // what was expected of the change; nil for none
 	SliceThresholds []SliceThreshold           // the change that matters in one slice, which the regression gate then decides on
 }
 

@@ -33,7 +33,7 @@ var Sections = []*Section{
 		After: []string{"compare", "runs", "latency", "sweeps", "slices", "servers", "timeline", "quality", "inputs"}, Run: runSummary},
 	{Name: "compare", Title: "Before and after", Nav: "Verdict", Sides: true,
 		Doc:   "Whether the second side is better or worse, for whom, and how sure that is.",
-		Needs: "two sides with something in common (vreport compare)", After: []string{"runs", "slices", "servers"}, Run: runCompare},
+		Needs: "two sides with something in common (vreport compare)", After: []string{"runs", "slices", "servers", "quality"}, Run: runCompare},
 	{Name: "runs", Title: "Benchmark runs", Nav: "Runs",
 		Doc:   "Every run's totals with its load, what failed, goodput, objectives, and where the file disagrees with its own requests.",
 		Needs: "a benchmark result (vllm bench serve JSON, or its printed table)", Run: runRuns},

@@ -86,6 +86,7 @@ func (r *wireReport) add(value any) {
 		}
 	case *analyze.Comparison:
 		r.Compare = newWireCompare(v)
+		r.Experiment = newWireExperiment(v.Experiment)
 	case *analyze.QualityFindings:
 		r.Quality = mapTo(v.Findings, newWireFinding)
 	}

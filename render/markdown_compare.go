@@ -49,6 +49,7 @@ func (m *mdWriter) compareChange(r *analyze.CompareRow) string { return changeCe
 
 // comparison is everything below the verdict, folded but for what changed.
 func (m *mdWriter) comparison(c *analyze.Comparison) {
+	m.experiment(c.Experiment)
 	m.changedSettings(c)
 	if m.lim.runs == 0 {
 		return

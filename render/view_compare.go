@@ -14,6 +14,8 @@ import (
 // what was changed, for whom, and how a change splits into mix and speed.
 type compareView struct {
 	Cautions *Warnings
+	Result   *verdictView
+	Asked    *Table
 	Forest   *Figure
 	Map      *Figure
 	Headline *Table
@@ -45,6 +47,7 @@ func viewCompare(c *pageContext, value any) (any, error) {
 		Changed:  changedTable(names, v.Changed), NewGone: newGoneTable(names, v), Mix: mixTable(v.Mix),
 		Pairs: pairsTable(names, v.Pairs), Unpaired: unpairedTable(v.Unpaired), Pressure: pressureTable(names, v.Pressure),
 	}
+	out.Result, out.Asked = experimentView(v.Experiment)
 	if f := newForest(v); f != nil {
 		fig, ch, err := f.figure("compare-forest")
 		if err != nil {

@@ -141,6 +141,10 @@ func (d *configDecoder) settings(body ast.Node) {
 	}
 	for _, kv := range pairs {
 		key := kv.Key.GetToken().Value
+		if key == experimentKey {
+			d.experiment(kv.Value)
+			continue
+		}
 		s, ok := settingOf(key)
 		if !ok {
 			d.fail(kv.Key, "unknown key %q, did you mean %q? (keys are %s)", key, nearest(key, settingNames()), strings.Join(settingNames(), ", "))

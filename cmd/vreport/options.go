@@ -39,6 +39,7 @@ func resolve(l layer) (*options, error) {
 	o := &options{analyze: analyze.DefaultOptions()}
 	var errs []error
 	errs = append(errs, o.setOwnHardware(l[ownHardware]))
+	errs = append(errs, o.setExperiment(l[experimentKey]))
 	for _, s := range settings {
 		vs, ok := l[s.name]
 		if !ok || len(vs) == 0 {
