@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"math"
+	"slices"
 
 	"github.com/vreport/vreport/analyze/stat"
 	"github.com/vreport/vreport/ingest/serving"
@@ -18,8 +19,19 @@ func openSaturation(levels []*SweepPoint) (first, last int) {
 	for _, p := range levels {
 		want, got = append(want, p.keptUpRate(base)), append(got, p.Rate.V)
 	}
-	return stat.OpenSaturation(want, got)
+	first, last = stat.OpenSaturation(want, got)
+	// Where higher rates complete no more, the server is full, however few
+	// requests the lower one was measured by.
+	for i := range got[:max(0, len(got)-1)] {
+		if (first < 0 || i < first) && got[i] < stat.AchievedShare*levels[i].X && got[i] >= full*slices.Max(got[i+1:]) {
+			return i, i - 1
+		}
+	}
+	return first, last
 }
+
+// full is the share of what higher rates complete from which a server is full.
+const full = 0.97
 
 // keptUpRate is what a server that keeps up with the offered rate λ shows of n
 // requests over the whole run. They are sent in n/λ, and after the last one its

@@ -203,7 +203,7 @@ func (s *Sweep) openRegions() {
 	}
 	bend, why := s.doubled(ps)
 	if queue < bend {
-		bend, why = queue, fmt.Sprintf("a request takes less than %g times as long as at the lowest rate", twiceAlone)
+		bend, why = queue, fmt.Sprintf("a request takes less than %g times its time at the lowest rate", twiceAlone)
 	}
 	add := func(name string, from, to float64, text string) {
 		if to > from {
@@ -218,7 +218,7 @@ func (s *Sweep) openRegions() {
 // doubled is the rate at which a request takes twice as long as at the lowest.
 func (s *Sweep) doubled(ps []*SweepPoint) (float64, string) {
 	base := ps[0].timeInSystem()
-	why := fmt.Sprintf("a request takes less than %g times as long as at the lowest rate", twiceAlone)
+	why := fmt.Sprintf("a request takes less than %g times its time at the lowest rate", twiceAlone)
 	if !base.OK || base.V <= 0 {
 		return math.Inf(1), "the rate is achieved"
 	}

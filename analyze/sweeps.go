@@ -93,15 +93,22 @@ func (s *Sweep) gpus(r *serving.Run, opt Options) int {
 	return n
 }
 
+// tradeGain is the growth of throughput from which there is a trade to speak of.
+const tradeGain = 1.1
+
 // trade says in one sentence what the server gains by a larger batch and what
 // each user pays: it is no contradiction, it is the price.
 func (s *Sweep) trade() {
 	ps := s.reached()
+	if r := s.Region(Queueing); r != nil {
+		// Beyond it users pay for waiting, not for a larger batch.
+		ps = slices.DeleteFunc(ps, func(p *SweepPoint) bool { return p.X > r.From })
+	}
 	if len(ps) < 2 {
 		return
 	}
 	a, b := ps[0], ps[len(ps)-1]
-	if !a.PerUser.OK || !b.PerUser.OK || b.OutputPerS.V <= a.OutputPerS.V || b.PerUser.V >= a.PerUser.V {
+	if !a.PerUser.OK || !b.PerUser.OK || b.OutputPerS.V < tradeGain*a.OutputPerS.V || b.PerUser.V >= a.PerUser.V {
 		return
 	}
 	what := "the server"

@@ -181,6 +181,7 @@ func collectPoints(curves []sweepCurve, key string) frontierPoints {
 		f := frontierOf(cv.sweep, key)
 		var on, off []object
 		at := map[int][]any{}
+		var labels []*crowd
 		for i, l := range cv.levels {
 			tip++
 			if f == nil || i >= len(f.Values) || !f.Values[i].Y.OK || !f.Values[i].X.OK {
@@ -204,6 +205,7 @@ func collectPoints(curves []sweepCurve, key string) frontierPoints {
 				on = append(on, d)
 			}
 		}
+		labelCrowds(labels, !user)
 		out.series = append(out.series, on)
 		if len(curves) == 1 {
 			out.series = append(out.series, off)
@@ -218,6 +220,48 @@ func collectPoints(curves []sweepCurve, key string) frontierPoints {
 func (p frontierPoints) look(curves []sweepCurve, i int) (analyze.Half, int) {
 	h := curves[min(i, len(curves)-1)].sweep.Half
 	return h, look(h, i)
+}
+
+// A crowd is neighbouring levels whose labels would cover each other.
+type crowd struct {
+	point       object // of the first level, which carries the label
+	x, y        float64
+	first, last string
+}
+
+// labelCrowds gives levels that lie together one label, from the first to the
+// last of them.
+func labelCrowds(levels []*crowd, logY bool) {
+	if len(levels) == 0 {
+		return
+	}
+	height := func(c *crowd) float64 {
+		if logY && c.y > 0 {
+			return math.Log(c.y)
+		}
+		return c.y
+	}
+	xlo, xhi, ylo, yhi := levels[0].x, levels[0].x, height(levels[0]), height(levels[0])
+	for _, c := range levels {
+		xlo, xhi, ylo, yhi = min(xlo, c.x), max(xhi, c.x), min(ylo, height(c)), max(yhi, height(c))
+	}
+	near := func(a, b *crowd) bool {
+		dx, dy := math.Abs(a.x-b.x)/max(xhi-xlo, 1e-9), math.Abs(height(a)-height(b))/max(yhi-ylo, math.Abs(yhi)*0.1, 1e-9)
+		return dx < 0.045 && dy < 0.06
+	}
+	last := levels[0]
+	end := last // of the crowd
+	for _, c := range levels[1:] {
+		if !near(end, c) {
+			last, end = c, c
+			continue
+		}
+		end = c
+		last.last = c.first
+		v := last.point["value"].([]any)
+		v[2] = last.first + " … " + last.last
+		c.point["label"] = object{"show": false}
+	}
 }
 
 // levelMarks marks the levels next to the named points of a curve; those at one
@@ -243,7 +287,7 @@ func levelMarks(cv sweepCurve, at map[int][]any) []object {
 		text := strings.Join(names[i], ", ")
 		out = append(out, object{"coord": at[i], "name": text, "symbol": "diamond", "symbolSize": 24,
 			"itemStyle": object{"color": "transparent", "borderColor": ink, "borderWidth": 2.5},
-			"label":     object{"show": true, "position": "bottom", "distance": 8, "color": ink, "fontWeight": 600, "formatter": "{b}"}})
+			"label":     object{"show": true, "position": "bottom", "distance": 8, "color": ink, "fontWeight": 600, "formatter": "{b}", "backgroundColor": inkPanel, "padding": []int{1, 4}, "borderRadius": 3}})
 	}
 	return out
 }

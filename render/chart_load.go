@@ -69,12 +69,19 @@ func (c *pageContext) loadPanels(s *analyze.Sweep, levels []level) []loadPanel {
 	return all[:min(len(all), 4)]
 }
 
+// limited are the levels that have a place on the load axis: one without a limit
+// on its rate has none.
+func limited(levels []level) []level {
+	return slices.DeleteFunc(slices.Clone(levels), func(l level) bool { return l.XUnlimited })
+}
+
 // regionInk are the colours of the regions.
 var regionInk = map[string]string{analyze.Room: "var(--room)", analyze.Saturating: "var(--saturating)", analyze.Queueing: "var(--queueing)"}
 
 // loadChart draws the curves over the load on linked panels, the regions shaded
 // and the named points marked.
 func (c *pageContext) loadChart(s *analyze.Sweep, levels []level) (*chart, int, error) {
+	levels = limited(levels)
 	panels := c.loadPanels(s, levels)
 	if len(panels) == 0 {
 		return nil, 0, nil
@@ -195,9 +202,9 @@ func addNamedLines(series object, s *analyze.Sweep, label bool, lo, hi float64, 
 		if slo {
 			ink = inkSLO
 		}
-		l := object{"show": label, "formatter": "{b}", "color": ink, "fontWeight": 600, "fontSize": 11, "position": "end", "distance": -13 - 13*row, "align": "left", "padding": []int{0, 0, 0, 5}}
+		l := object{"show": label, "formatter": "{b}", "color": ink, "fontWeight": 600, "fontSize": 11, "position": "end", "distance": -13 - 13*row, "align": "left", "padding": []int{0, 3, 0, 5}, "backgroundColor": inkPanel}
 		if place(points[i].x) > 0.8 {
-			l["align"], l["padding"] = "right", []int{0, 5, 0, 0}
+			l["align"], l["padding"] = "right", []int{0, 5, 0, 3}
 		}
 		addLine(series, object{"name": strings.Join(names, ", "), "xAxis": sig4(points[i].x), "lineStyle": object{"color": ink, "type": "solid", "width": 1.5}, "label": l})
 		// The next label goes a line lower where it would run into this one.

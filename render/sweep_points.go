@@ -71,8 +71,14 @@ func namedTable(id string, s *analyze.Sweep) *Table {
 		what.Sub = basis
 		t.Rows = append(t.Rows, Row{Cells: []Cell{{Text: name}, at, confidence, what}})
 	}
-	for _, k := range s.Knees {
+	for i := 0; i < len(s.Knees); {
+		k := s.Knees[i]
 		name, _ := kneeName(s, k.Method)
+		// Knees of which the same is to be said stand together.
+		for i++; i < len(s.Knees) && !k.X.OK && !s.Knees[i].X.OK && s.Knees[i].Text == k.Text; i++ {
+			next, _ := kneeName(s, s.Knees[i].Method)
+			name += ", " + lowerFirst(next)
+		}
 		at := number(Missing, "")
 		if k.X.OK {
 			at = number(FormatNumber(k.X.V), RawValue(serving.NoUnit, k.X))

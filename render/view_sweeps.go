@@ -99,8 +99,12 @@ func (c *pageContext) sweep(id string, s *analyze.Sweep) (sweepView, error) {
 	}
 	if curves != nil {
 		tables := append(table, Panel{Table: c.loadTable(id, s, levels)})
+		caption := "All panels share the load axis. Where throughput and TPOT flatten while TTFT climbs, only the queue grows."
+		if len(limited(levels)) < len(levels) {
+			caption += " The run without a limit on its rate has no place on it."
+		}
 		f := Figure{ID: id + "-load", Title: "Throughput and latency over the load", Height: fmt.Sprintf("load%d", panels), Tables: tables, Legend: regionLegend(s),
-			Caption: "All panels share the load axis. Where throughput and TPOT flatten while TTFT climbs, only the queue grows."}
+			Caption: caption}
 		v.Figures = append(v.Figures, c.draw(f, curves))
 	} else if table != nil {
 		// Nothing to draw: the levels stand alone.
