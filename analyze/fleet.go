@@ -103,12 +103,45 @@ func fleetOf(engine, model string, ms []*ServerStats) *ServerStats {
 	}
 	for _, metric := range serving.Metrics {
 		if w, ok := mergeHists(metric.Key, ms); ok {
-			out.Dists = append(out.Dists, w.dist(""))
+			out.Dists = append(out.Dists, w.dist(out.span(ms)))
 		}
 	}
 	out.Increases = sumIncreases(ms)
 	out.Gauges = fleetGauges(ms)
+	span := out.span(ms)
+	for i := range out.Increases {
+		inc := &out.Increases[i]
+		inc.PromQL = ""
+		if x := span.over("increase", inc.selector); x != "" {
+			inc.PromQL = "sum(" + x + ")"
+		}
+	}
+	for i := range out.Gauges {
+		g := &out.Gauges[i]
+		g.PromQL = ""
+		if x := span.over("avg_over_time", g.selector); x != "" {
+			g.PromQL = "avg(" + x + ")"
+		}
+	}
 	return out
+}
+
+// span is the time of a fleet as PromQL sees it: an instant where each replica
+// was scraped once, and no time at all where only some were.
+func (f *ServerStats) span(ms []*ServerStats) querySpan {
+	once := 0
+	for _, m := range ms {
+		if m.SinceStart {
+			once++
+		}
+	}
+	switch {
+	case once == len(ms):
+		return querySpan{instant: true}
+	case once > 0 || f.Server.Relative || !f.From.OK || !f.To.OK:
+		return querySpan{}
+	}
+	return querySpan{window: rangeOf(f.To.V - f.From.V)}
 }
 
 // mergeHists adds the replicas' buckets of one metric. A replica without the
@@ -129,6 +162,7 @@ func mergeHists(k serving.MetricKey, ms []*ServerStats) (histWindow, bool) {
 			out.bounds, out.cum = sum.Bounds, sum.Cum
 			out.sum, out.count = addOpt(out.sum, h.sum), addOpt(out.count, h.count)
 			out.resets += h.resets
+			out.promQL = sharedSelector(out.promQL, h.promQL)
 			out.fell = out.fell || h.fell
 		}
 	}
@@ -149,11 +183,11 @@ func sumIncreases(ms []*ServerStats) []Increase {
 		for _, inc := range m.Increases {
 			i := indexIncrease(out, inc)
 			if i < 0 {
-				inc.PromQL = ""
 				out = append(out, inc)
 				continue
 			}
 			out[i].Value += inc.Value
+			out[i].selector = sharedSelector(out[i].selector, inc.selector)
 			out[i].Resets += inc.Resets
 		}
 	}
@@ -190,7 +224,6 @@ func fleetGauges(ms []*ServerStats) []GaugeStats {
 		for _, g := range m.Gauges {
 			i := indexGauge(out, g)
 			if i < 0 {
-				g.PromQL = ""
 				out = append(out, g)
 				weight = append(weight, 1)
 				continue
@@ -199,6 +232,7 @@ func fleetGauges(ms []*ServerStats) []GaugeStats {
 			o.Min, o.Max = min(o.Min, g.Min), max(o.Max, g.Max)
 			o.Mean = (o.Mean*weight[i] + g.Mean) / (weight[i] + 1)
 			o.N += g.N
+			o.selector = sharedSelector(o.selector, g.selector)
 			o.Last = math.NaN() // no single last value
 			weight[i]++
 		}

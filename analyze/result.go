@@ -270,6 +270,8 @@ type Increase struct {
 	Value  float64
 	Resets int
 	PromQL string
+
+	selector string // of the series it is made of
 }
 
 // GaugeStats summarizes a gauge over the scrapes.
@@ -281,6 +283,8 @@ type GaugeStats struct {
 	Last           float64 // NaN of a fleet, which has no single last value
 	N              int
 	PromQL         string
+
+	selector string // of the series it is made of
 }
 
 // Timelines is the value of section "timeline": one a group of sources that

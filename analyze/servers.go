@@ -2,7 +2,6 @@ package analyze
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 
@@ -94,7 +93,7 @@ func (v serverView) stats() *ServerStats {
 		if h := v.HistogramOf(m.Key); h != nil {
 			if w, ok := v.increase(h); ok {
 				out.hists = append(out.hists, w)
-				out.Dists = append(out.Dists, w.dist(v.window()))
+				out.Dists = append(out.Dists, w.dist(v.span()))
 			}
 		}
 	}
@@ -116,13 +115,13 @@ func (v serverView) stats() *ServerStats {
 	return out
 }
 
-// window writes the length of the view as a PromQL range. Two scrapes 15 s
-// apart need a little more than 15 s: ranges are left-open.
-func (v serverView) window() string {
-	if v.n() < 2 || v.Relative {
-		return ""
+// span is the view as PromQL sees it.
+func (v serverView) span() querySpan {
+	q := querySpan{instant: v.n() == 1}
+	if v.n() > 1 && !v.Relative {
+		q.window = rangeOf(v.Times[v.to-1] - v.Times[v.from])
 	}
-	return fmt.Sprintf("%ds", int64(math.Ceil(float64(v.Times[v.to-1]-v.Times[v.from])/1e9))+1)
+	return q
 }
 
 // A histWindow is a histogram's increase over a window.
@@ -177,7 +176,7 @@ func finite(v float64) serving.Opt[float64] {
 }
 
 // dist reads quantiles off the buckets, each with the bucket as its interval.
-func (w *histWindow) dist(window string) *Dist {
+func (w *histWindow) dist(span querySpan) *Dist {
 	d := &Dist{Metric: w.metric, Origin: FromHistogram, Side: serving.ServerSide}
 	if w.count.OK {
 		d.Count = serving.Some(int64(math.Round(w.count.V)))
@@ -190,8 +189,8 @@ func (w *histWindow) dist(window string) *Dist {
 			d.Quantiles = append(d.Quantiles, q)
 		}
 	}
-	if window != "" && w.promQL != "" {
-		d.PromQL = fmt.Sprintf("histogram_quantile(0.95, sum by (le) (rate(%s[%s])))", w.promQL, window)
+	if x := span.over("rate", w.promQL); x != "" {
+		d.PromQL = "histogram_quantile(0.95, sum by (le) (" + x + "))"
 	}
 	return d
 }
@@ -215,7 +214,7 @@ func (w *histWindow) quantile(p float64) (Quantile, bool) {
 }
 
 func (v serverView) counter(c *serving.Counter) (Increase, bool) {
-	inc := Increase{Name: c.Name, By: c.By, Unit: c.Unit}
+	inc := Increase{Name: c.Name, By: c.By, Unit: c.Unit, selector: c.PromQL}
 	if v.n() == 1 {
 		x := c.Values[v.from]
 		inc.Value = x
@@ -223,8 +222,8 @@ func (v serverView) counter(c *serving.Counter) (Increase, bool) {
 		return inc, !math.IsNaN(x)
 	}
 	inc.Value, inc.Resets = stat.IncreaseAcross(c.Values[v.from:v.to], v.restarted)
-	if w := v.window(); w != "" && c.PromQL != "" {
-		inc.PromQL = fmt.Sprintf("sum(increase(%s[%s]))", c.PromQL, w)
+	if x := v.span().over("increase", c.PromQL); x != "" {
+		inc.PromQL = "sum(" + x + ")"
 	}
 	return inc, !math.IsNaN(inc.Value)
 }
@@ -244,8 +243,7 @@ func (v serverView) gauge(g *serving.Gauge) (GaugeStats, bool) {
 		return out, false
 	}
 	out.Mean = sum / float64(out.N)
-	if w := v.window(); w != "" && g.PromQL != "" {
-		out.PromQL = fmt.Sprintf("avg_over_time(%s[%s])", g.PromQL, w)
-	}
+	out.selector = g.PromQL
+	out.PromQL = v.span().over("avg_over_time", g.PromQL)
 	return out, true
 }
