@@ -47,6 +47,8 @@ type found struct {
 	rel   string // below the argument; the base name where the argument is the file
 	label string
 	stdin bool
+	// walked says that the file was found in a directory, not named.
+	walked bool
 }
 
 // find expands arguments to files: a file, a directory (walked), a glob or "-".
@@ -132,7 +134,7 @@ func walk(a arg) ([]found, error) {
 		if err != nil {
 			return err
 		}
-		out = append(out, found{path: p, rel: rel, label: a.label})
+		out = append(out, found{path: p, rel: rel, label: a.label, walked: true})
 		return nil
 	})
 	if err != nil {

@@ -47,3 +47,22 @@ func (p *probe) decodeOwn(ctx context.Context, l *loaded, dec func(context.Conte
 	}
 	return err
 }
+
+// leaveReports leaves out earlier reports that lie in a directory beside other
+// data: they were made from what is read anyway. One that is named is read.
+func leaveReports(ds *serving.Dataset, files []found, all []loaded) {
+	other := false
+	for i, in := range ds.Inputs {
+		l := &all[i]
+		other = other || in.Format != own.Format && len(l.runs)+len(l.scrapes)+len(l.tables)+len(l.servers) > 0 || l.parquet != nil || l.rollup != nil
+	}
+	if !other {
+		return
+	}
+	for i, in := range ds.Inputs {
+		if in.Format == own.Format && files[i].walked && len(all[i].runs) > 0 {
+			all[i].runs = nil
+			addNote(in, "an earlier report beside other files: it is left out, name it to read it")
+		}
+	}
+}

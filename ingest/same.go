@@ -14,6 +14,7 @@ import (
 // that no run, request or server counts twice. Producers that know best come
 // first; what is left equal to the last digit goes with dropTwins.
 func countOnce(ds *serving.Dataset, files []found, all []loaded) {
+	leaveReports(ds, files, all)
 	joinVLLM(ds, files, all)
 	joinAIPerf(ds, files, all)
 	joinInferencePerf(ds, files, all)
