@@ -427,3 +427,35 @@ func TestOpenSaturationMindsShortRuns(t *testing.T) {
 		t.Errorf("queue %+v, want from about 16/s", r)
 	}
 }
+
+// The vector slo.goodput: eight requests of which four keep both conditions; the
+// failed one counts against both.
+func TestGoodputOfTheVector(t *testing.T) {
+	ttft := []float64{120, 300, 480, 510, 90, 2000, -1, 450}
+	tpot := []float64{20, 25, 31, 22, 19, 28, -1, 29.9}
+	var reqs []request
+	for i := range ttft {
+		q := request{at: float64(i) / 2, ttft: ttft[i] / 1000, tpot: tpot[i] / 1000, e2e: 2.5, in: 100, out: 50, workload: "chat"}
+		if ttft[i] < 0 {
+			q.ttft, q.tpot, q.outcome = -1, -1, serving.Failed
+		}
+		reqs = append(reqs, q)
+	}
+	for _, tc := range []struct {
+		goodput    []serving.Condition
+		share, per float64
+	}{
+		{[]serving.Condition{{Metric: serving.TTFT, Limit: 0.5}, {Metric: serving.TPOT, Limit: 0.03}}, 0.5, 1},
+		{[]serving.Condition{{Metric: serving.TTFT, Limit: 0.5}}, 0.625, 1.25},
+		{[]serving.Condition{{Metric: serving.TPOT, Limit: 0.03}}, 0.75, 1.5},
+	} {
+		opt := DefaultOptions()
+		opt.Goodput = tc.goodput
+		r := newRun("a", 4, reqs)
+		r.Duration = serving.Some(4.0)
+		g := Value[Runs](analyzed(t, &serving.Dataset{Runs: []*serving.Run{r}}, opt)).Runs[0].Goodput
+		if g == nil || g.Share.V != tc.share || g.PerSecond.V != tc.per {
+			t.Errorf("%v: %+v, want %g of those sent and %g/s", tc.goodput, g, tc.share, tc.per)
+		}
+	}
+}

@@ -157,7 +157,11 @@ func (c *pageContext) frontierOption(curves []sweepCurve, f analyze.Frontier) (o
 		}
 		patches = append(patches, p)
 	}
-	return build(line, object{"xAxis": []object{x.patch()}, "yAxis": []object{y.yPatch(62)}, "series": patches,
+	yp := y.yPatch(62)
+	if y.kind == "value" {
+		yp["boundaryGap"] = []string{"0%", "8%"} // room for the label of the highest level
+	}
+	return build(line, object{"xAxis": []object{x.patch()}, "yAxis": []object{yp}, "series": patches,
 		"aria": aria(fmt.Sprintf("%s against %s for %d load levels.", y.name, x.name, pts.n))})
 }
 
@@ -198,6 +202,10 @@ func collectPoints(curves []sweepCurve, key string) frontierPoints {
 			out.n++
 			beaten := f.Classes[i] == "dominated"
 			d := object{"value": []any{sig4(x), sig4(y), l.name}, "tip": tip - 1, "itemStyle": l.style(look(cv.sweep.Half, k), beaten)}
+			if len(curves) > 1 && k%2 == 1 {
+				d["label"] = object{"position": "bottom"} // away from those of its neighbour
+			}
+			labels = append(labels, &crowd{point: d, x: x, y: y, first: l.name, last: l.name})
 			at[i] = []any{sig4(x), sig4(y)}
 			if beaten && len(curves) == 1 {
 				off = append(off, d)

@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/vreport/vreport/analyze"
 	"github.com/vreport/vreport/ingest/serving"
@@ -75,9 +76,14 @@ func namedTable(id string, s *analyze.Sweep) *Table {
 		k := s.Knees[i]
 		name, _ := kneeName(s, k.Method)
 		// Knees of which the same is to be said stand together.
+		names := []string{lowerFirst(name)}
 		for i++; i < len(s.Knees) && !k.X.OK && !s.Knees[i].X.OK && s.Knees[i].Text == k.Text; i++ {
 			next, _ := kneeName(s, s.Knees[i].Method)
-			name += ", " + lowerFirst(next)
+			names = append(names, lowerFirst(next))
+		}
+		if n := len(names); n > 1 {
+			name = fmt.Sprintf("%d knees", n)
+			k.Text = upperFirst(strings.Join(names[:n-1], ", ")) + " and " + names[n-1] + ": " + lowerFirst(k.Text)
 		}
 		at := number(Missing, "")
 		if k.X.OK {
