@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/vreport/vreport/analyze"
@@ -20,7 +21,7 @@ func (m *mdWriter) compareHead(c *analyze.Comparison) {
 	m.line(fmt.Sprintf("## %s %s\n", compareSign[c.Verdict], m.text(c.Title)))
 	const most = 3
 	var parts []string
-	for _, r := range c.Headline {
+	for _, r := range slices.Concat(c.Headline, c.Others) {
 		if len(parts) < most && r.Ratio.OK {
 			parts = append(parts, fmt.Sprintf("**%s** %s → %s (%s)", figureName(r.Figure), m.compared(r, 0), m.compared(r, 1), m.compareChange(r)))
 		}
