@@ -11,6 +11,7 @@ import (
 
 	"github.com/vreport/vreport/analyze"
 	"github.com/vreport/vreport/analyze/cube"
+	"github.com/vreport/vreport/analyze/promql"
 	"github.com/vreport/vreport/ingest"
 	"github.com/vreport/vreport/ingest/column"
 	"github.com/vreport/vreport/ingest/serving"
@@ -219,6 +220,10 @@ func (o *options) setPromQL(vs []given) error {
 		name, expr, ok := strings.Cut(v.text, "=")
 		if name = strings.TrimSpace(name); !ok || name == "" || strings.TrimSpace(expr) == "" {
 			errs = append(errs, wrong(v, "%q, want NAME=EXPR, e.g. queue=max(vllm:num_requests_waiting)", v.text))
+			continue
+		}
+		if err := promql.Check(expr); err != nil {
+			errs = append(errs, wrong(v, "%s: %w, want a PromQL expression", name, err))
 			continue
 		}
 		o.analyze.PromQL = append(o.analyze.PromQL, analyze.Query{Name: name, Expr: strings.TrimSpace(expr)})

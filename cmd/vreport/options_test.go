@@ -78,6 +78,7 @@ func TestResolveErrors(t *testing.T) {
 		{"buckets", "n=0", `"0" is no bound`},
 		{"buckets", "n=1,1", "1 after 1"},
 		{"buckets", "n=1e3", `"1e3" is no bound`},
+		{"promql", "queue=sum((", `queue: 1:6: parse error`},
 		{"gate", "latency", `"latency" is no gate, want slo`},
 		{"side", "Server", "want client or server"},
 		{"strict", "yes", `"yes" is neither true nor false`},
