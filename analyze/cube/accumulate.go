@@ -15,6 +15,50 @@ type acc struct {
 	raw      []float64
 	pages    []*page // of the histogram; nil while the values are raw
 	lo, hi   uint16  // buckets of min and max
+
+	// Of a dense family, once it is filled: counters of consecutive pages, to be
+	// added to those of pages.
+	near     []uint16
+	nearPage int
+}
+
+// page returns the counts of a page of the histogram, nil where there are none.
+// into is room for them.
+func (a *acc) page(i int, into *page) *page {
+	pg, near := a.pages[i], a.nearby(i)
+	if near == nil {
+		return pg
+	}
+	*into = page{}
+	for k, n := range near {
+		into[k] = uint32(n)
+	}
+	if pg != nil {
+		for k, n := range pg {
+			into[k] += n
+		}
+	}
+	return into
+}
+
+// nearby returns the near counters of a page.
+func (a *acc) nearby(i int) []uint16 {
+	if k := (i - a.nearPage) << pageBits; k >= 0 && k < len(a.near) {
+		return a.near[k:min(k+pageSize, len(a.near))]
+	}
+	return nil
+}
+
+// in returns how many values of the histogram are in a bucket.
+func (a *acc) in(b uint16) int64 {
+	n := int64(0)
+	if pg := a.pages[b>>pageBits]; pg != nil {
+		n = int64(pg[b&(pageSize-1)])
+	}
+	if near := a.nearby(int(b >> pageBits)); int(b&(pageSize-1)) < len(near) {
+		n += int64(near[b&(pageSize-1)])
+	}
+	return n
 }
 
 // A stock is the leaves of one family that one goroutine fills.
@@ -173,6 +217,7 @@ type filler struct {
 	spread  []uint32
 	col     valueColumn
 	isAsked []bool
+	unmoved int // rows since states were last moved, whose counters are of 32 bits
 }
 
 // leafRows says where the rows of a chunk belong.
@@ -250,6 +295,9 @@ func unitOf(m *metric) float64 {
 }
 
 func (w *filler) take(c *chunk) error {
+	if w.unmoved += c.n; w.unmoved > 1<<30 {
+		w.finish()
+	}
 	w.takeTimes(c)
 	for _, l := range w.slowest {
 		l.take(c)
@@ -298,6 +346,7 @@ func (w *filler) takeTimes(c *chunk) {
 
 // finish has the stocks say all they know in their leaves' counts.
 func (w *filler) finish() {
+	w.unmoved = 0
 	for _, s := range w.stocks {
 		s.states.move(s.counts)
 	}

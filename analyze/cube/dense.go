@@ -98,6 +98,35 @@ type slab struct {
 	*place
 	counts   []uint16  // width a slot
 	accounts []account // by slot
+	due      []uint32  // counters that have yet to go up by one
+}
+
+// dueRows is how many values wait for their counters. The slabs of all metrics
+// together are larger than a core's cache, and a few thousand values seldom meet
+// twice in a line of it: the counters of several chunks are raised at a time, so
+// that each line is fetched for many of them.
+const dueRows = 32 << 10
+
+// wait makes room for n more values that are due.
+func (s *stock) wait(m int, b *slab, n int) {
+	if len(b.due)+n > cap(b.due) {
+		s.raise(m, b)
+		if n > cap(b.due) {
+			b.due = make([]uint32, 0, max(n, dueRows))
+		}
+	}
+}
+
+// raise counts the values that are due.
+func (s *stock) raise(m int, b *slab) {
+	counts := b.counts
+	for _, at := range b.due {
+		counts[at]++
+		if counts[at] == 0 {
+			s.spill(m, b, uint32(uint64(at)/b.width), uint64(at)%b.width)
+		}
+	}
+	b.due = b.due[:0]
 }
 
 // slot returns the slot of a leaf, giving it one where it has none. Leaves of
@@ -156,8 +185,12 @@ func (s *stock) slab(m int, unit float64, x []float64) *slab {
 // that did not complete have to be NaN.
 func (s *stock) fill(m int, unit float64, x []float64, slots []uint32) {
 	b := s.slab(m, unit, x)
-	accounts, counts, base, width, shift := b.accounts, b.counts, b.base, b.width, s.f.scale.shift&63
+	s.wait(m, b, len(x))
+	accounts, base, width, shift := b.accounts, b.base, b.width, s.f.scale.shift&63
 	slots = slots[:len(x)]
+	waiting := len(b.due)
+	due := b.due[waiting : waiting+len(x)]
+	n := 0
 	for i, v := range x {
 		t := &accounts[slots[i]]
 		k := math.Float64bits(v)>>shift - base
@@ -175,11 +208,8 @@ func (s *stock) fill(m int, unit float64, x []float64, slots []uint32) {
 		}
 		q := uint64(int64(v*unit + 0.5))
 		h, l := bits.Mul64(q, q)
-		at := uint64(slots[i])*width + k
-		counts[at]++
-		if counts[at] == 0 {
-			s.spill(m, b, slots[i], k)
-		}
+		due[n] = uint32(uint64(slots[i])*width + k) // a slab has denseBytes at most
+		n++
 		var c uint64
 		t.n++
 		t.lo, c = bits.Add64(t.lo, q, 0)
@@ -193,6 +223,7 @@ func (s *stock) fill(m int, unit float64, x []float64, slots []uint32) {
 			t.max = v
 		}
 	}
+	b.due = b.due[:waiting+n]
 	accs := s.accs[m]
 	for slot := range s.owners {
 		if t := &accounts[slot]; t.lo|t.hi != 0 {
@@ -281,6 +312,7 @@ func (s *stock) mergeSlab(m int, o *stock, leaves []uint32) {
 	if from == nil {
 		return
 	}
+	o.raise(m, from)
 	for _, leaf := range o.owners {
 		s.slotOf(leaves[leaf])
 	}
@@ -303,7 +335,8 @@ func (s *stock) mergeSlab(m int, o *stock, leaves []uint32) {
 		}
 		u.n += t.n + uint64(len(a.raw))
 		u.zeros += t.zeros
-		s.mergeCounts(m, b, to, from.counts[uint64(i)*from.width:uint64(i+1)*from.width])
+		k, end := s.f.scale.used(from.place, t)
+		s.mergeCounts(m, b, to, k, from.counts[uint64(i)*from.width:][k:end])
 		for k, pg := range a.pages {
 			if pg != nil {
 				s.addPage(s.paged(m, to), k, pg)
@@ -313,22 +346,41 @@ func (s *stock) mergeSlab(m int, o *stock, leaves []uint32) {
 	o.slabs[m], o.accs[m] = nil, nil
 }
 
-func (s *stock) mergeCounts(m int, b *slab, slot uint32, counts []uint16) {
-	into := b.counts[uint64(slot)*b.width : uint64(slot+1)*b.width]
+// mergeCounts adds counters from the one of bucket first on.
+func (s *stock) mergeCounts(m int, b *slab, slot uint32, first uint64, counts []uint16) {
+	into := b.counts[uint64(slot)*b.width+first:][:len(counts)]
 	for k, n := range counts {
 		if into[k] += n; into[k] < n {
-			s.spill(m, b, slot, uint64(k))
+			s.spill(m, b, slot, first+uint64(k))
 		}
 	}
 }
 
-// link gives the leaves of a metric what its slab knows of them, after which
-// they are as any other's.
+// used returns which counters of an account, to whole pages, may have counted:
+// from the one of its least value to that of its greatest. The others were never
+// touched, and need not be for being zero.
+func (l *scale) used(p *place, t *account) (from, to uint64) {
+	at := func(x float64) uint64 {
+		if k := math.Float64bits(max(x, 0)) >> l.shift; k > p.base {
+			return min(k-p.base, p.width)
+		}
+		return 0
+	}
+	if t.n == 0 {
+		return 0, 0
+	}
+	from, to = at(t.min)&^(pageSize-1), min(at(t.max)+1, p.width)
+	return min(from, to), to
+}
+
+// link gives the leaves of a metric what its slab knows of them. Their counters
+// stay where they are: memory that is not touched costs nothing.
 func (s *stock) link(m int) {
 	b := s.slabs[m]
 	if b == nil {
 		return
 	}
+	s.raise(m, b)
 	for slot, leaf := range s.owners[:min(len(s.owners), len(b.accounts))] {
 		t, a := &b.accounts[slot], &s.accs[m][leaf]
 		a.min, a.max, a.n = t.min, t.max, int64(len(a.raw))
@@ -340,26 +392,10 @@ func (s *stock) link(m int) {
 		if t.zeros > 0 {
 			s.count(a, bucketZero, uint32(t.zeros))
 		}
-		counts := b.counts[uint64(slot)*b.width : uint64(slot+1)*b.width]
-		for k := 0; k < len(counts); k += pageSize {
-			s.linkPage(a, b.page+k>>pageBits, counts[k:min(k+pageSize, len(counts))])
-		}
+		from, to := s.f.scale.used(b.place, t)
+		a.near, a.nearPage = b.counts[uint64(slot)*b.width:][from:to], b.page+int(from>>pageBits)
 	}
 	s.slabs[m] = nil
-}
-
-func (s *stock) linkPage(a *acc, at int, counts []uint16) {
-	pg := a.pages[at]
-	for k, n := range counts {
-		if n == 0 {
-			continue
-		}
-		if pg == nil {
-			pg = s.pool.get()
-			a.pages[at] = pg
-		}
-		pg[k] += uint32(n)
-	}
 }
 
 // A stateCounts counts rows by leaf and by what became of them.

@@ -1,7 +1,5 @@
 package cube
 
-import "slices"
-
 // exploreView resolves the cross of a streamed source: the last of its views.
 func (s *scanner) exploreView(plan *Plan, found *survey, win *windows) view {
 	e := plan.Explore
@@ -48,27 +46,34 @@ func (f *finisher) explored() {
 
 // histogram sums the values of leaves, by coarse buckets.
 func (s *stock) histogram(m int, leaves []uint32, bits uint) Histogram {
-	counts := map[uint16]int64{}
+	of := make([]uint16, s.f.scale.buckets())
+	for b := range of {
+		of[b] = coarser(uint16(b), s.f.scale.s, bits)
+	}
+	counts := make([]int64, int(of[len(of)-1])+1)
+	var room page
 	for _, leaf := range leaves {
 		a := &s.accs[m][leaf]
 		for _, x := range a.raw {
-			counts[coarser(s.f.scale.index(x), s.f.scale.s, bits)]++
+			counts[of[s.f.scale.index(x)]]++
 		}
-		for i, pg := range a.pages {
+		for i := range a.pages {
+			pg := a.page(i, &room)
 			if pg == nil {
 				continue
 			}
 			for k, n := range pg {
 				if n > 0 {
-					counts[coarser(uint16(i*pageSize+k), s.f.scale.s, bits)] += int64(n)
+					counts[of[i*pageSize+k]] += int64(n)
 				}
 			}
 		}
 	}
 	var out Histogram
 	for b, n := range counts {
-		out = append(out, Bin{b, n})
+		if n > 0 {
+			out = append(out, Bin{uint16(b), n})
+		}
 	}
-	slices.SortFunc(out, func(a, b Bin) int { return int(a.Bucket) - int(b.Bucket) })
 	return out
 }

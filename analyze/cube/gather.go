@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"sort"
+	"sync"
 	"sync/atomic"
 
 	"github.com/vreport/vreport/ingest/serving"
@@ -24,10 +25,15 @@ type hold struct {
 	stock  *stock
 	wanted []bucketSet // by leaf
 	starts []int       // of the values of each slot, and the end
-	next   []atomic.Int64
 	values []float64
 	flags  *flags // of a dense family
+
+	mu    sync.Mutex // whoever has values to put in
+	rooms []room     // by slot
 }
+
+// A room is what is left of a slot's place in values.
+type room struct{ next, end int }
 
 // flags say of the buckets in a slab's window which are wanted: a look-up a
 // value.
@@ -82,7 +88,7 @@ func (f *finisher) gather(ctx context.Context, src serving.Requests) error {
 	for _, s := range f.stocks {
 		for m := range s.accs {
 			for i := range s.accs[m] {
-				s.accs[m][i].pages = nil
+				s.accs[m][i].pages, s.accs[m][i].near = nil, nil
 			}
 		}
 		s.pool = pagePool{}
@@ -138,14 +144,15 @@ func (h *hold) number(m int) {
 	for _, w := range h.wanted {
 		slots = w.number(slots)
 	}
-	h.starts, h.next = make([]int, 1, slots+1), make([]atomic.Int64, slots)
+	h.starts, h.rooms = make([]int, 1, slots+1), make([]room, slots)
+	var counts page
 	for leaf, w := range h.wanted {
 		a := &h.stock.accs[m][leaf]
 		for i, pg := range w {
 			if pg == nil {
 				continue
 			}
-			for k, n := range a.pages[i] {
+			for k, n := range a.page(i, &counts) {
 				if pg.bits[k>>6]>>(k&63)&1 != 0 {
 					h.starts = append(h.starts, h.starts[len(h.starts)-1]+int(n))
 				}
@@ -161,7 +168,7 @@ func (h *hold) want(m int, p *pending) {
 			continue // its values are there
 		}
 		for _, w := range p.wants {
-			if w.known || a.pages[w.bucket>>pageBits] == nil {
+			if w.known || a.in(w.bucket) == 0 {
 				continue
 			}
 			if h.wanted[leaf] == nil {
@@ -182,8 +189,8 @@ func (f *finisher) round(ctx context.Context, src serving.Requests, metrics []in
 		for _, h := range holds[m] {
 			if h != nil {
 				h.values = make([]float64, h.starts[len(h.starts)-1])
-				for i := range h.next {
-					h.next[i].Store(int64(h.starts[i]))
+				for i := range h.rooms {
+					h.rooms[i] = room{h.starts[i], h.starts[i+1]}
 				}
 			}
 		}
@@ -309,7 +316,7 @@ func (g *gatherer) take(c *chunk) error {
 				made[timed] = true
 				v.index(timed, &h.stock.f.scale)
 			}
-			if !h.keep(v, &r.order, v.bucket[timed]) {
+			if !h.keep(v, &r.order, v.bucket[timed], &g.hits) {
 				return errChanged
 			}
 		}
@@ -317,101 +324,101 @@ func (g *gatherer) take(c *chunk) error {
 	return nil
 }
 
-// hits are the values of a piece of a column that are wanted.
+// hits are the values of a column that are wanted.
 type hits struct {
-	at [hitRows]uint32 // of the bucket in the flags
-	x  [hitRows]float64
+	at []uint32 // the slot, or the place of its bucket in the flags
+	x  []float64
 }
-
-const hitRows = 1024
 
 // keepFlagged takes the values in wanted buckets, as keep does.
 func (h *hold) keepFlagged(x []float64, slots []uint32, found *hits) bool {
 	f := h.flags
 	flags, base, width, shift := f.bits, f.base, f.width, h.stock.f.scale.shift&63
 	stride := (width + 63) &^ 63
-	for from := 0; from < len(x); from += hitRows {
-		x := x[from:min(from+hitRows, len(x))]
-		slots := slots[from:][:len(x)]
-		n := uint(0)
-		for i, v := range x {
-			k := math.Float64bits(v)>>shift - base
-			if k >= width {
-				if v != v || v == 0 || h.keepRare(slots[i], v) {
-					continue
-				}
-				return false
+	found.at, found.x = sized(found.at, len(x)), sized(found.x, len(x))
+	slots, hitAt, hitX := slots[:len(x)], found.at, found.x[:len(found.at)]
+	n := 0
+	for i, v := range x {
+		k := math.Float64bits(v)>>shift - base
+		if k >= width {
+			if v != v || v == 0 || h.keepRare(slots[i], v) {
+				continue
 			}
-			// Whether a value is wanted is hard to foresee, so all are noted and
-			// the others written over.
-			at := uint64(slots[i])*stride + k
-			found.at[n&(hitRows-1)], found.x[n&(hitRows-1)] = uint32(at), v
-			n += uint(flags[at>>6] >> (at & 63) & 1)
+			return false
 		}
-		for i, at := range found.at[:n] {
-			w := flags[at>>6] & (1<<(at&63) - 1)
-			if !h.putAt(f.slot[at>>6]+uint32(bits.OnesCount64(w)), found.x[i]) {
-				return false
-			}
+		// Whether a value is wanted is hard to foresee, so all are noted and
+		// the others written over.
+		at := uint64(slots[i])*stride + k
+		hitAt[n], hitX[n] = uint32(at), v
+		n += int(flags[at>>6] >> (at & 63) & 1)
+	}
+	h.mu.Lock() // once a column: an atomic counter for each value waits for the cache each time
+	defer h.mu.Unlock()
+	for i, at := range hitAt[:n] {
+		w := flags[at>>6] & (1<<(at&63) - 1)
+		if !h.put(f.slot[at>>6]+uint32(bits.OnesCount64(w)), hitX[i]) {
+			return false
 		}
 	}
 	return true
 }
 
 // keepRare takes a value beyond the window where it is wanted.
-func (h *hold) keepRare(slot uint32, x float64) bool {
-	w := h.wanted[h.stock.owners[slot]]
-	b := h.stock.f.scale.index(x)
-	return !w.has(b) || h.put(w, b, x)
+func (h *hold) keepRare(owner uint32, x float64) bool {
+	w := h.wanted[h.stock.owners[owner]]
+	slot, ok := w.slot(h.stock.f.scale.index(x))
+	if !ok {
+		return true
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.put(slot, x)
 }
 
 // keep takes the values in wanted buckets. It is false where there is no room
 // for one: there are more than the first scan saw.
-func (h *hold) keep(v *valueColumn, o *leafOrder, bucket []uint16) bool {
+func (h *hold) keep(v *valueColumn, o *leafOrder, bucket []uint16, found *hits) bool {
+	found.at, found.x = found.at[:0], found.x[:0]
 	for k, leaf := range o.leaves {
 		w := h.wanted[leaf]
 		if w == nil {
 			continue
 		}
-		rows := o.rows[o.starts[k]:o.starts[k+1]]
-		if v.ends == nil {
-			for _, row := range rows {
-				if b := bucket[row]; w.has(b) && !h.put(w, b, v.x[row]) {
-					return false
-				}
-			}
-			continue
-		}
-		for _, row := range rows {
+		for _, row := range o.rows[o.starts[k]:o.starts[k+1]] {
 			from, to := v.span(row)
 			for i := from; i < to; i++ {
-				if b := bucket[i]; w.has(b) && !h.put(w, b, v.x[i]) {
-					return false
+				if b := bucket[i]; w.has(b) {
+					slot, _ := w.slot(b)
+					found.at, found.x = append(found.at, slot), append(found.x, v.x[i])
 				}
 			}
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i, slot := range found.at {
+		if !h.put(slot, found.x[i]) {
+			return false
 		}
 	}
 	return true
 }
 
-func (h *hold) put(w bucketSet, b uint16, x float64) bool {
-	slot, _ := w.slot(b)
-	return h.putAt(slot, x)
-}
-
-func (h *hold) putAt(slot uint32, x float64) bool {
-	at := h.next[slot].Add(1) - 1
-	if at >= int64(h.starts[slot+1]) {
+// put keeps a value of a slot. It is false where the slot is full.
+func (h *hold) put(slot uint32, x float64) bool {
+	r := &h.rooms[slot]
+	if r.next >= r.end {
 		return false
 	}
-	h.values[at] = x
+	h.values[r.next] = x
+	r.next++
 	return true
 }
 
 // full reports whether all values came that the first scan saw.
 func (h *hold) full() bool {
-	for i := range h.next {
-		if h.next[i].Load() != int64(h.starts[i+1]) {
+	for _, r := range h.rooms {
+		if r.next != r.end {
 			return false
 		}
 	}

@@ -324,6 +324,12 @@ func (r *ranker) add(m int, s *stock, leaves []uint32) {
 				c[k] += int64(n)
 			}
 		}
+		for k := 0; k < len(a.near); k += pageSize {
+			c := use(a.nearPage + k>>pageBits)
+			for k, n := range a.near[k:min(k+pageSize, len(a.near))] {
+				c[k] += int64(n)
+			}
+		}
 	}
 }
 
