@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"context"
+	"slices"
 
 	"github.com/vreport/vreport/ingest/serving"
 )
@@ -41,8 +42,12 @@ func runLatency(_ context.Context, in *Input, rep *Report) (any, []string, error
 	if len(l.Groups) == 0 {
 		return nil, nil, nil
 	}
-	return &l, []string{
+	notes := []string{
 		"Quantiles are type 7 (linear interpolation). Intervals are 95 % order-statistic intervals; they assume independent requests.",
 		"Latencies cover completed requests; failed, cancelled and timed-out ones are counted beside them.",
-	}, nil
+	}
+	if slices.ContainsFunc(in.tables, func(t *table) bool { return t.cube != nil && t.cube.Scanned }) {
+		notes = append(notes, "Of more than 32,768 requests read from files it is not known whether slow ones come in bursts (no percentile is marked ≈), and the curves are drawn within 1/128 of each value; percentiles, their intervals, counts and means are exact unless an error is stated.")
+	}
+	return &l, notes, nil
 }

@@ -2,6 +2,8 @@ package cube
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"slices"
 
 	"github.com/vreport/vreport/ingest/serving"
@@ -43,7 +45,10 @@ func (s *scanner) fillLarge(ctx context.Context, src serving.Requests, plan *Pla
 		w.merge(o)
 	}
 	w.link()
-	c := &Cube{Rows: s.rows, Excluded: excludedOf(recs), Relative: s.lay.relative}
+	if err := w.tooMany(); err != nil {
+		return nil, err
+	}
+	c := &Cube{Rows: s.rows, Excluded: excludedOf(recs), Relative: s.lay.relative, Scanned: true}
 	w.times(c, recs, win)
 	if c.Examples, err = w.examples(ctx, src, recs); err != nil {
 		return nil, err
@@ -133,6 +138,24 @@ func (w *filler) merge(o *filler) {
 			l.insert(s)
 		}
 	}
+}
+
+// maxCount is what a counter of a histogram holds.
+var maxCount int64 = math.MaxUint32
+
+// tooMany refuses what counters could not have counted: a bucket has no more
+// values than its leaf.
+func (w *filler) tooMany() error {
+	for _, s := range w.stocks {
+		for _, m := range s.f.metric {
+			for i := range s.accs[m] {
+				if n := s.accs[m][i].n; n > maxCount {
+					return fmt.Errorf("%d values of %s in one slice, want %d at most: report parts of the data", n, w.lay.metrics[m].key, maxCount)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 func (w *filler) times(c *Cube, recs []partRecord, win *windows) {

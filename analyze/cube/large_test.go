@@ -87,6 +87,10 @@ func TestLargeIsHeld(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if !got.Scanned || want.Scanned {
+				t.Error("a cube does not say which it is")
+			}
+			want.Scanned = true
 			if diff := cmp.Diff(want, got, nearLarge); diff != "" {
 				t.Fatalf("seed %d (-held +streamed):\n%s", seed, diff)
 			}
@@ -241,4 +245,23 @@ func withoutACF(qs []Quantile) []Quantile {
 		out[i].ACF1 = serving.Opt[float64]{}
 	}
 	return out
+}
+
+// More values than a counter holds are an error, not a wrong figure.
+func TestLargeTooMany(t *testing.T) {
+	large(t, 4, 1<<20)
+	defer func(n int64) { maxCount = n }(maxCount)
+	m, plan := newMemory(3000), Plan{Metrics: []serving.MetricKey{serving.TTFT}, Groupings: []Grouping{{}}, Quantiles: []float64{0.5}}
+	x := make([]float64, 3000)
+	m.add(serving.Column{Name: "ttft", Kind: serving.KindDuration}, &column{floats: x})
+	for _, tt := range []struct {
+		most int64
+		ok   bool
+	}{{3000, true}, {2999, false}} {
+		maxCount = tt.most
+		_, err := Fill(t.Context(), m, plan, nil, nil)
+		if (err == nil) != tt.ok {
+			t.Errorf("at most %d: error %v", tt.most, err)
+		}
+	}
 }

@@ -102,6 +102,7 @@ type Cube struct {
 	Last     serving.Opt[int64]
 	LastEnd  serving.Opt[int64] // last end time among counted rows, ns; arrival + e2e where only that is known
 	Relative bool               // the times count from an arbitrary origin
+	Scanned  bool               // too large to be held in memory: no ACF1, CDF from histograms
 
 	Start serving.Opt[int64] // start of the first time window, ns
 	Step  int64              // length of a time window, ns; 0 where there are none
@@ -146,13 +147,15 @@ type Cell struct {
 }
 
 // A Summary describes the values of one metric in one cell, in base units.
+// Std is of sums in fixed point where the cube was Scanned, of the values
+// themselves where not: they agree to 1e-9.
 type Summary struct {
 	N         int64
 	Mean      float64
 	Std       float64 // population
 	Min, Max  float64
 	Quantiles []Quantile // aligned with Plan.Quantiles
-	CDF       []float64  // values at CDFGrid, nil unless asked for; of a large source's cells within 1/128
+	CDF       []float64  // values at CDFGrid, nil unless asked for; of the larger cells of a Scanned cube within 1/128
 	Error     float64    // relative error of the quantiles; 0 where exact
 }
 
