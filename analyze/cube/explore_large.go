@@ -30,6 +30,7 @@ func (f *finisher) explored() {
 	}
 	x := newExplored(e, f.cube.Groups[last], v.left, labels)
 	s := f.stocks[v.family]
+	r := newCoarsening(&s.f.scale, e.Bits)
 	for _, k := range e.Metrics {
 		m, ok := f.lay.index[k]
 		if !ok || !s.f.shown[m] {
@@ -37,20 +38,33 @@ func (f *finisher) explored() {
 		}
 		x.Metrics = append(x.Metrics, k)
 		for c, leaves := range f.members[last] {
-			x.Cells[c].Histograms = append(x.Cells[c].Histograms, s.histogram(m, leaves, e.Bits))
+			x.Cells[c].Histograms = append(x.Cells[c].Histograms, r.histogram(s, m, leaves))
 		}
 	}
 	x.finish(e)
 	f.cube.Explored, f.cube.Groups = x, f.cube.Groups[:last]
 }
 
-// histogram sums the values of leaves, by coarse buckets.
-func (s *stock) histogram(m int, leaves []uint32, bits uint) Histogram {
-	of := make([]uint16, s.f.scale.buckets())
-	for b := range of {
-		of[b] = coarser(uint16(b), s.f.scale.s, bits)
+// A coarsening numbers the buckets of a scale by another one with fewer mantissa
+// bits.
+type coarsening struct {
+	of     []uint16
+	counts []int64 // scratch, by coarse bucket
+}
+
+func newCoarsening(l *scale, bits uint) *coarsening {
+	r := &coarsening{of: make([]uint16, l.buckets())}
+	for b := range r.of {
+		r.of[b] = coarser(uint16(b), l.s, bits)
 	}
-	counts := make([]int64, int(of[len(of)-1])+1)
+	r.counts = make([]int64, int(r.of[len(r.of)-1])+1)
+	return r
+}
+
+// histogram sums the values of leaves, by coarse buckets.
+func (r *coarsening) histogram(s *stock, m int, leaves []uint32) Histogram {
+	of, counts := r.of, r.counts
+	clear(counts)
 	var room page
 	for _, leaf := range leaves {
 		a := &s.accs[m][leaf]

@@ -148,6 +148,8 @@ type ranker struct {
 	counts []int64 // by bucket, of a cell
 	pages  []bool  // which pages of counts are used
 	values []float64
+	ranks  []int64 // scratch of grid
+	wants  []want
 }
 
 func (r *ranker) metric(m int) [][]*Summary {
@@ -251,7 +253,9 @@ func (p *pending) list(f *finisher) {
 
 func (p *pending) want(ranks []int64) {
 	slices.Sort(ranks)
-	for _, k := range slices.Compact(ranks) {
+	ranks = slices.Compact(ranks)
+	p.wants = slices.Grow(p.wants, len(ranks))
+	for _, k := range ranks {
 		p.wants = append(p.wants, want{rank: k})
 	}
 }
@@ -401,8 +405,8 @@ func within(l *scale, b uint16, at, n float64, s *Summary) float64 {
 // bucket of the exact ones: it is for drawing, where a 128th cannot be seen, and
 // exact ones would take a third of all values.
 func (r *ranker) grid(p *pending) []float64 {
-	t := pending{stock: p.stock, whole: p.whole, summary: p.summary}
-	var ranks []int64
+	t := pending{stock: p.stock, whole: p.whole, summary: p.summary, wants: r.wants[:0]}
+	ranks := r.ranks[:0]
 	for _, q := range CDFGrid {
 		j, g := rank7(p.summary.N, q)
 		if ranks = append(ranks, j); g > 0 {
@@ -410,6 +414,7 @@ func (r *ranker) grid(p *pending) []float64 {
 		}
 	}
 	t.want(ranks)
+	r.ranks, r.wants = ranks, t.wants
 	r.find(&t)
 	r.guess(&t)
 	out := make([]float64, len(CDFGrid))
