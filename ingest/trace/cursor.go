@@ -324,8 +324,20 @@ func (c *cursor) markNulls(at, k int) (present int, err error) {
 	if err := c.def.read(c.defs); err != nil {
 		return 0, err
 	}
-	for i, d := range c.defs {
-		if d == top {
+	i := 0
+	if at&63 == 0 { // a word at a time, without a branch that nulls make hard to foresee
+		for ; i+64 <= k; i += 64 {
+			word := uint64(0)
+			for j, d := range c.defs[i : i+64] {
+				x := d ^ top
+				word |= uint64((x|-x)>>31^1) << j
+			}
+			c.valid[(at+i)>>6] = word
+			present += bits.OnesCount64(word)
+		}
+	}
+	for ; i < k; i++ {
+		if c.defs[i] == top {
 			present++
 		} else {
 			c.valid.Clear(at + i)

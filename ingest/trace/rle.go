@@ -103,6 +103,17 @@ func (h *hybrid) read(dst []uint32) error {
 func unpack(dst []uint32, b []byte, bit, width uint) {
 	mask := uint64(1)<<width - 1
 	i := 0
+	// Eight bytes from any bit on hold 57 bits that are wanted: eight values of up
+	// to 7 bits, which levels and indexes into small dictionaries have.
+	for ; width <= 7 && i+8 <= len(dst) && bit>>3+8 <= uint(len(b)); i += 8 {
+		x := binary.LittleEndian.Uint64(b[bit>>3:]) >> (bit & 7)
+		d := dst[i : i+8 : i+8]
+		for k := range d {
+			d[k] = uint32(x & mask)
+			x >>= width & 63
+		}
+		bit += 8 * width
+	}
 	for ; i < len(dst); i++ {
 		at := bit >> 3
 		if at+8 > uint(len(b)) {
