@@ -18,7 +18,7 @@ import (
 
 // gatherBytes bounds the values that are kept at a time: where they are more,
 // some metrics wait for a scan of their own.
-var gatherBytes = 160 << 20
+var gatherBytes = 112 << 20
 
 // A hold keeps the wanted values of one metric in one family.
 type hold struct {
