@@ -34,13 +34,15 @@ type casting struct {
 	zero  int64 // unix seconds of the simulation's zero
 	full  bool
 	files []file
-	truth truth
+	// client says that a benchmark's record of all requests is wanted, too.
+	client bool
+	truth  truth
 }
 
-func newCasting(s *set, n int, seed uint64, full bool) *casting {
+func newCasting(s *set, n int, seed uint64) *casting {
 	src := source{seed, s.dir}
 	return &casting{
-		dir: s.dir, src: src, rng: src.of("ranges").rng(), zero: firstZero + int64(n)*2*3600, full: full,
+		dir: s.dir, src: src, rng: src.of("ranges").rng(), zero: firstZero + int64(n)*2*3600,
 		truth: truth{Scenario: s.dir, Cause: "none"},
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 )
 
@@ -69,6 +70,11 @@ type made struct {
 // generate makes the given sets, as many at once as there are processors. The
 // result does not depend on how many that are.
 func generate(which []*set, seed uint64, full bool) ([]made, error) {
+	return generateWith(which, seed, func(c *casting) { c.full = full })
+}
+
+// generateWith makes the given sets with a change to each casting.
+func generateWith(which []*set, seed uint64, change func(*casting)) ([]made, error) {
 	out := make([]made, len(which))
 	var wg sync.WaitGroup
 	free := make(chan struct{}, runtime.GOMAXPROCS(0))
@@ -78,7 +84,8 @@ func generate(which []*set, seed uint64, full bool) ([]made, error) {
 			defer wg.Done()
 			free <- struct{}{}
 			defer func() { <-free }()
-			c := newCasting(s, i, seed, full)
+			c := newCasting(s, slices.Index(sets, s), seed)
+			change(c)
 			err := s.make(c)
 			if c.truth.Paths == nil {
 				c.truth.Paths = []string{s.dir}

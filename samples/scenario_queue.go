@@ -46,7 +46,7 @@ func (c *casting) play(p plan) (*stage, error) {
 	for _, s := range st.servers {
 		c.addServer(st, s, d)
 	}
-	if c.full {
+	if c.full || c.client {
 		b := bench{model: st.servers[0].cfg.engine.model.name, metadata: engineMetadata(&st.servers[0].cfg.engine), detailed: true, zero: c.zero}
 		b.rate = round3(float64(len(st.attempts)) / (trafficTo - trafficFrom))
 		c.add("client/all.json", writeBench(b, st.attempts))

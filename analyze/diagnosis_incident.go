@@ -1,0 +1,132 @@
+package analyze
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/vreport/vreport/analyze/stat"
+)
+
+// A signalRule says how a signal's segments are told good from bad. Segments are
+// looked for in the signal as it is, or in logarithms where it spans orders of
+// magnitude.
+type signalRule struct {
+	name  string
+	log   bool    // logarithms: what counts is a ratio
+	plus  float64 // added before the logarithm
+	ratio float64 // a bad segment is at least so many times the baseline …
+	more  float64 // … and so much above it
+	noise float64 // least noise, in the scale of the search
+}
+
+// signalRules are the signals in which an incident can show, symptoms first.
+var signalRules = []signalRule{
+	{"ttft", true, 1e-4, 1.5, 0.03, 0.1}, {"ttft_tail", true, 1e-4, 1.6, 0.05, 0.12},
+	{"tpot", true, 1e-5, 1.25, 0.003, 0.04}, {"tpot_tail", true, 1e-5, 1.35, 0.004, 0.06},
+	{"failed", false, 0, 1, 0.05, 0.01},
+	{"queue", true, 1e-2, 2, 0.1, 0.2}, {"waiting", true, 1, 2, 2, 0.2}, {"preemptions", true, 1, 2, 2, 0.2}, {"running", true, 1, 1.5, 4, 0.1},
+}
+
+// An onset is where a signal leaves its baseline.
+type onset struct {
+	signal   string
+	from, to float64 // of the stretch in which it is bad
+	before   float64 // level of the baseline
+	after    float64 // level of the bad stretch
+	weight   float64 // how much it stands out: comparable between signals
+	open     bool    // bad to the end of the data
+}
+
+// leastWindows is how many windows a signal needs before a change in it is
+// looked for.
+const leastWindows = 8
+
+// onsetOf finds the stretch in which a signal is worse than in the beginning.
+func onsetOf(s *signal) (onset, bool) {
+	k := slices.IndexFunc(signalRules, func(r signalRule) bool { return r.name == s.name })
+	if k < 0 {
+		return onset{}, false
+	}
+	r := signalRules[k]
+	var y, raw, at []float64
+	for i, v := range s.values {
+		if math.IsNaN(v) || s.n != nil && s.n[i] == 0 {
+			continue
+		}
+		raw, at = append(raw, v), append(at, s.at(i))
+		if r.log {
+			v = math.Log(max(v, 0) + r.plus)
+		}
+		y = append(y, v)
+	}
+	if len(y) < leastWindows {
+		return onset{}, false
+	}
+	sigma := max(stat.NoiseOf(y), r.noise)
+	least := 2
+	if len(y) >= 40 {
+		least = 3
+	}
+	cuts := slices.Concat([]int{0}, stat.ChangePoints(y, least, stat.ChangePenalty(sigma, len(y))), []int{len(y)})
+	level := func(i int) float64 {
+		x := slices.Clone(raw[cuts[i]:cuts[i+1]])
+		slices.Sort(x)
+		return stat.Quantile(x, 0.5)
+	}
+	base := level(0)
+	o := onset{signal: s.name, before: base, from: nan}
+	bad, sum := 0, 0.0
+	for i := 1; i+1 < len(cuts); i++ {
+		l := level(i)
+		if l < base*r.ratio || l-base < r.more {
+			continue
+		}
+		if math.IsNaN(o.from) {
+			o.from = at[cuts[i]]
+		}
+		o.to = at[cuts[i+1]-1] + s.step
+		o.open = i+2 == len(cuts)
+		n := cuts[i+1] - cuts[i]
+		bad += n
+		sum += l * float64(n)
+	}
+	if bad == 0 {
+		return onset{}, false
+	}
+	o.after = sum / float64(bad)
+	o.weight = math.Log((o.after+r.plus+1e-9)/(base+r.plus+1e-9)) * math.Sqrt(float64(bad))
+	if !r.log {
+		o.weight = 10 * (o.after - base) * math.Sqrt(float64(bad))
+	}
+	return o, true
+}
+
+// onsetsOf lists where signals change for the worse, the first one first.
+func onsetsOf(signals []*signal) []onset {
+	var out []onset
+	for _, s := range signals {
+		if o, ok := onsetOf(s); ok {
+			out = append(out, o)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b onset) int { return cmp.Compare(a.from, b.from) })
+	return out
+}
+
+// leadOf is the onset that stands out most among users' symptoms, or among what
+// a log has instead.
+func leadOf(all []onset) (onset, bool) {
+	pick := func(names ...string) (best onset, ok bool) {
+		for _, o := range all {
+			if slices.Contains(names, o.signal) && (!ok || o.weight > best.weight) {
+				best, ok = o, true
+			}
+		}
+		return best, ok
+	}
+	if o, ok := pick("ttft", "ttft_tail", "tpot", "tpot_tail", "failed"); ok {
+		return o, true
+	}
+	return pick("queue", "waiting", "preemptions", "running")
+}

@@ -1,0 +1,130 @@
+package analyze
+
+import (
+	"math"
+	"slices"
+
+	"github.com/vreport/vreport/analyze/stat"
+)
+
+// A phase is a stretch of time as one kind of source saw it: the figures that a
+// diagnosis compares between baseline and incident. NaN is not known.
+type phase struct {
+	From, To float64 // seconds on the subject's axis
+
+	Requests, Completed, Failed, Aborted float64 // arrived, and what became of them
+	Retries                              float64 // arrived as a second attempt or later
+
+	TTFT, TPOT, E2E, Queue, Prefill, Decode, Frontend spread // seconds
+	Prompt, Output                                    spread // tokens a request
+	CachedShare                                       float64
+	OutputTokens                                      float64 // generated in it, by all requests
+
+	Waiting, Running, KV, GPU level
+	WaitingEnd                float64 // mean of its last fifth
+	ArrivalPeak               float64 // requests/s in its busiest ten seconds or scrape interval
+	Preemptions               float64
+	CPU                       float64 // cores that the API server's process used
+	Throttled                 float64 // share of the CPU periods in which the limit was hit
+	TokensPerChunk            float64
+	Restarts                  int
+
+	Replicas  []replicaLoad
+	Workloads []workloadLoad
+}
+
+// A spread is a distribution's figures.
+type spread struct{ N, Mean, P50, P95, P99 float64 }
+
+// A level is a gauge over a stretch.
+type level struct{ Mean, P95, Max float64 }
+
+// A replicaLoad is one replica's part of a phase.
+type replicaLoad struct {
+	Name              string
+	Requests          float64
+	Waiting, Running  float64 // mean levels
+	Present           bool    // there for most of the phase
+	Completed, Output float64
+}
+
+// A workloadLoad is one workload's part of a phase.
+type workloadLoad struct {
+	Name       string
+	Requests   float64
+	TTFT, TPOT float64 // means of the completed
+	Tokens     float64 // prompt and output
+}
+
+var nan = math.NaN()
+
+func unknownPhase(from, to float64) *phase {
+	s, l := spread{0, nan, nan, nan, nan}, level{nan, nan, nan}
+	return &phase{From: from, To: to, Requests: nan, Completed: nan, Failed: nan, Aborted: nan, Retries: nan,
+		TTFT: s, TPOT: s, E2E: s, Queue: s, Prefill: s, Decode: s, Frontend: s, Prompt: s, Output: s,
+		CachedShare: nan, OutputTokens: nan, Waiting: l, Running: l, KV: l, GPU: l, WaitingEnd: nan, ArrivalPeak: nan,
+		Preemptions: nan, CPU: nan, Throttled: nan, TokensPerChunk: nan}
+}
+
+func (p *phase) seconds() float64 { return p.To - p.From }
+
+// spreadOf sorts its argument.
+func spreadOf(x []float64) spread {
+	if len(x) == 0 {
+		return spread{0, nan, nan, nan, nan}
+	}
+	slices.Sort(x)
+	return spread{float64(len(x)), stat.Sum(x) / float64(len(x)), stat.Quantile(x, 0.5), stat.Quantile(x, 0.95), stat.Quantile(x, 0.99)}
+}
+
+// levelOf leaves out what is missing.
+func levelOf(x []float64) level {
+	x = slices.DeleteFunc(slices.Clone(x), math.IsNaN)
+	if len(x) == 0 {
+		return level{nan, nan, nan}
+	}
+	s := spreadOf(x)
+	return level{s.Mean, s.P95, x[len(x)-1]}
+}
+
+// A signal is a figure over equal windows of time.
+type signal struct {
+	name   string
+	unit   string
+	from   float64 // start of the first window
+	step   float64
+	values []float64 // NaN: nothing in the window
+	n      []float64 // requests a window's value rests on; nil where it does not matter
+}
+
+func (s *signal) at(i int) float64 { return s.from + float64(i)*s.step }
+
+// between are the values of the windows that lie in a stretch.
+func (s *signal) between(from, to float64) []float64 {
+	if s == nil || s.step <= 0 {
+		return nil
+	}
+	lo := max(0, int(math.Ceil((from-s.from)/s.step-1e-9)))
+	hi := min(len(s.values), int(math.Floor((to-s.from)/s.step+1e-9)))
+	if hi <= lo {
+		return nil
+	}
+	return s.values[lo:hi]
+}
+
+func meanKnown(x []float64) float64 {
+	sum, n := 0.0, 0.0
+	for _, v := range x {
+		if !math.IsNaN(v) {
+			sum += v
+			n++
+		}
+	}
+	return sum / n
+}
+
+// lastPart is the mean of the last fifth, of three windows at least.
+func lastPart(x []float64) float64 {
+	n := max(3, len(x)/5)
+	return meanKnown(x[max(0, len(x)-n):])
+}
