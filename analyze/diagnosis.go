@@ -2,64 +2,351 @@ package analyze
 
 import (
 	"context"
+	"fmt"
+	"math"
+	"slices"
 
 	"github.com/vreport/vreport/analyze/rules"
+	"github.com/vreport/vreport/analyze/stat"
 	"github.com/vreport/vreport/ingest/serving"
 )
 
-// DumpFacts is for development.
-func DumpFacts(ctx context.Context, ds *serving.Dataset) ([]rules.Facts, []string, error) {
-	in := &Input{Data: ds, Opt: DefaultOptions()}
-	src, notes, err := sourcesOf(ctx, in)
+// Diagnoses is the value of section "diagnosis": one diagnosis a set of sources
+// that cover the same time.
+type Diagnoses struct{ Diagnoses []*Diagnosis }
+
+// A Diagnosis leads from what users notice to the experiment to run next.
+type Diagnosis struct {
+	Label      string
+	From, To   int64 // ns; of Relative an offset
+	Relative   bool
+	Known      bool   // something changed: there is a baseline and an incident
+	Baseline   string // windows, in words
+	Incident   string
+	Lead       string // the signal that shows where the incident begins
+	Onsets     []Onset
+	Symptoms   []Symptom
+	Stages     []Stage
+	Checks     []CheckResult
+	Hypotheses []Hypothesis
+	Separate   string
+	Verdict    string // the outcome in a sentence
+}
+
+// An Onset is when a signal left its baseline. Their order is evidence for what
+// came first, and no proof.
+type Onset struct {
+	Signal        string
+	Source        string
+	At            int64 // ns
+	Before, After float64
+	Unit          string
+}
+
+// A Symptom is one of the four that users notice.
+type Symptom struct {
+	ID       string // ttft, streaming, tail, unfinished
+	Present  bool
+	Known    bool // false: nothing in the data tells
+	Evidence []string
+}
+
+// A Hypothesis is a rule applied to the data.
+type Hypothesis struct {
+	ID, Case, Cause, Title string
+	Status                 rules.Status
+	Score, Coverage        float64
+	For, Against, Missing  []string
+	Next                   []string
+	Remedies               []rules.Remedy
+}
+
+// Top is the best supported hypothesis, nil where none is supported.
+func (d *Diagnosis) Top() *Hypothesis {
+	if len(d.Hypotheses) > 0 && d.Hypotheses[0].Status == rules.Supported {
+		return &d.Hypotheses[0]
+	}
+	return nil
+}
+
+// Present lists the symptoms that are there.
+func (d *Diagnosis) Present() []Symptom {
+	return slices.DeleteFunc(slices.Clone(d.Symptoms), func(s Symptom) bool { return !s.Present })
+}
+
+func runDiagnosis(ctx context.Context, in *Input, rep *Report) (any, []string, error) {
+	if in.sides != nil {
+		return nil, nil, nil // each side has a baseline of its own: the other one
+	}
+	out, notes, err := diagnose(ctx, in, Value[QualityFindings](rep))
+	if err != nil || out == nil {
+		return nil, notes, err
+	}
+	return out, append(notes,
+		"A score is coverage × (support − contradiction): it orders hypotheses and is no probability. Several may hold at once.",
+		"What moves together in the same windows is a correlation; only the next experiment tells what causes what."), nil
+}
+
+// Diagnose runs the diagnosis alone.
+func Diagnose(ctx context.Context, ds *serving.Dataset, opt Options) (*Diagnoses, error) {
+	out, _, err := diagnose(ctx, &Input{Data: ds, Opt: opt}, nil)
+	return out, err
+}
+
+func diagnose(ctx context.Context, in *Input, quality *QualityFindings) (*Diagnoses, []string, error) {
+	sources, notes, err := sourcesOf(ctx, in)
 	if err != nil {
 		return nil, nil, err
 	}
-	var out []rules.Facts
-	for _, u := range subjectsOf(src) {
-		f, n := u.facts()
-		out = append(out, f)
-		notes = append(notes, n...)
+	var out Diagnoses
+	for _, u := range subjectsOf(sources) {
+		u.quality = quality
+		out.Diagnoses = append(out.Diagnoses, u.diagnose(in.Opt))
 	}
-	return out, notes, nil
+	if len(out.Diagnoses) == 0 {
+		return nil, notes, nil
+	}
+	// What needs a reader's eye first.
+	slices.SortStableFunc(out.Diagnoses, func(a, b *Diagnosis) int { return a.urgency() - b.urgency() })
+	return &out, notes, nil
 }
 
-// facts finds the incident and says what every source knows of it.
-func (u *diagSubject) facts() (rules.Facts, []string) {
-	var notes []string
-	var lead onset
-	found := false
-	all := map[*source][]onset{}
+func (d *Diagnosis) urgency() int {
+	switch {
+	case d.Top() != nil:
+		return 0
+	case len(d.Present()) > 0:
+		return 1
+	}
+	return 2
+}
+
+func (u *diagSubject) diagnose(opt Options) *Diagnosis {
+	u.findIncident()
+	u.gather()
+	d := &Diagnosis{Label: u.label, From: u.origin, To: u.origin + int64(u.span*1e9), Relative: u.relative, Known: u.found}
+	if u.found {
+		d.Lead = u.lead.signal
+		d.Baseline, d.Incident = u.span2text(0, u.lead.guard), u.span2text(u.lead.from, min(u.lead.to, u.span))
+	}
+	d.Onsets = u.onsets
+	d.Symptoms = u.symptoms(opt)
+	d.Stages = u.stages()
+	d.Checks = u.checks()
+	table := rules.Tuned(opt.Diagnosis)
+	verdicts := rules.Judge(table, u.facts)
+	for _, v := range verdicts {
+		d.Hypotheses = append(d.Hypotheses, hypothesisOf(v, u.facts))
+	}
+	if len(verdicts) > 1 {
+		d.Separate = separation(verdicts[0], verdicts[1], u.facts)
+	}
+	d.Verdict = d.sentence(u.facts)
+	return d
+}
+
+// findIncident looks for the first change for the worse, in users' latencies
+// before what a log has instead of them.
+func (u *diagSubject) findIncident() {
+	u.own = map[*source]onset{}
 	for _, s := range u.sources {
-		all[s] = onsetsOf(s.signals())
-		for _, o := range all[s] {
-			notes = append(notes, s.kind+" "+o.signal+" "+u.span2text(o.from, o.to)+" "+number(o.before)+" → "+number(o.after)+" w="+number(o.weight))
+		weights := symptomSignals
+		if s.rows == nil && s.servers.log {
+			weights = proxySignals
 		}
-		if o, ok := leadOf(all[s]); ok && !found && s.relative == u.relative {
-			lead, found = o, true
+		os := onsetsOf(s.signals())
+		o, ok := leadOf(os, weights)
+		if !ok && s.rows != nil {
+			os = append(os, onsetsOf(s.rows.coarse())...)
+			o, ok = leadOf(os, weights)
+		}
+		if s.relative == u.relative {
+			for _, o := range os {
+				u.onsets = append(u.onsets, Onset{Signal: o.signal, Source: s.label, At: u.origin + int64(o.from*1e9), Before: o.before, After: o.after})
+			}
+		}
+		if !ok {
+			continue
+		}
+		u.own[s] = o
+		if s.relative == u.relative && !u.found && !(s.rows == nil && s.servers.log && len(u.sources) > 1) {
+			u.lead, u.found = o, true
 		}
 	}
-	out := rules.Facts{}
-	ph := map[*source]phases{}
+	slices.SortStableFunc(u.onsets, func(a, b Onset) int { return int(min(1, max(-1, a.At-b.At))) })
+}
+
+// gather cuts every source into baseline and incident and collects its facts.
+func (u *diagSubject) gather() {
+	u.facts, u.phases = rules.Facts{}, map[*source]phases{}
 	for _, s := range u.sources {
-		o, ok := lead, found
-		end := u.span
+		o, ok, end := u.lead, u.found, u.span
 		if s.relative != u.relative {
-			o, ok = leadOf(all[s])
+			o, ok = u.own[s]
 			end = float64(s.to-s.from) / 1e9
 		}
-		p := phases{all: s.phase(0, end)}
+		p := phases{all: s.phase(0, end), known: ok}
+		p.bad = p.all
 		if ok {
-			p.base, p.bad, p.known = s.phase(0, o.from), s.phase(o.from, min(o.to, end)), true
-		} else {
-			p.bad = p.all
+			p.base, p.bad = s.phase(0, o.guard), s.phase(o.from, min(o.to, end))
 		}
-		ph[s] = p
-		f := &factsOf{u: u, s: s, ph: p, out: out}
+		u.phases[s] = p
+		f := &factsOf{u: u, s: s, ph: p, out: u.facts}
 		f.take()
+		if s.rows != nil {
+			f.fromRows()
+		} else {
+			f.fromServers()
+		}
 	}
-	u.across(out, ph)
-	if found {
-		out["onset"] = rules.Fact{Value: lead.from, Source: lead.signal}
+	u.across(u.facts, u.phases)
+	if u.quality != nil {
+		for _, s := range u.sources {
+			if s.kind != "client" {
+				continue
+			}
+			f := rules.Fact{Source: s.label, Window: "the whole run"}
+			if slices.ContainsFunc(u.quality.Findings, func(q Finding) bool { return q.ID == "generator_saturated" }) {
+				f.Value = 1
+			}
+			u.facts[rules.Saturated] = f
+		}
 	}
-	return out, notes
+}
+
+// hypothesisOf puts a verdict into words.
+func hypothesisOf(v rules.Verdict, facts rules.Facts) Hypothesis {
+	r := v.Rule
+	h := Hypothesis{ID: r.ID, Case: r.Case, Cause: r.Cause, Title: r.Title, Status: v.Status, Score: v.Score.Score, Coverage: v.Score.Coverage, Next: r.Next, Remedies: r.Remedies}
+	seen := map[rules.Key]bool{}
+	for _, rd := range v.Readings {
+		if !rd.Known || seen[rd.Fact] && rd.Kind != "against" {
+			continue
+		}
+		text := readingText(rd)
+		switch {
+		case rd.Kind == "required" && rd.Strength == 0, rd.Kind == "refutes" && rd.Strength == 1, rd.Kind == "against" && rd.Strength > 0, rd.Kind == "supports" && rd.Strength < 0.3:
+			h.Against = append(h.Against, text)
+			seen[rd.Fact] = true
+		case rd.Kind == "supports":
+			h.For = append(h.For, text)
+			seen[rd.Fact] = true
+		}
+	}
+	for _, k := range v.Missing {
+		a := rules.AboutOf(k)
+		h.Missing = append(h.Missing, a.Says+": needs "+a.Needs)
+	}
+	return h
+}
+
+// readingText prints a predicate with its value, threshold, window, source and
+// query.
+func readingText(rd rules.Reading) string {
+	a := rules.AboutOf(rd.Fact)
+	s := fmt.Sprintf("%s: %s (%s; %s, %s)", a.Says, factText(rd.Got), thresholdText(rd.Predicate, rd.Got.Unit, rd.Kind), rd.Got.Source, rd.Got.Window)
+	if rd.Got.Where != "" {
+		s = fmt.Sprintf("%s: %s, %s (%s; %s, %s)", a.Says, factText(rd.Got), rd.Got.Where, thresholdText(rd.Predicate, rd.Got.Unit, rd.Kind), rd.Got.Source, rd.Got.Window)
+	}
+	if rd.Got.PromQL != "" {
+		s += " = " + rd.Got.PromQL
+	}
+	return s
+}
+
+func factText(f rules.Fact) string {
+	switch f.Unit {
+	case serving.Seconds:
+		return seconds(signif(f.Value))
+	case serving.Share:
+		return percent(signif(f.Value))
+	}
+	return number(signif(f.Value))
+}
+
+// signif keeps three significant digits: evidence, not accounting.
+func signif(v float64) float64 {
+	if v == 0 || math.IsInf(v, 0) {
+		return v
+	}
+	p := math.Pow(10, math.Floor(math.Log10(math.Abs(v)))-2)
+	return math.Round(v/p) * p
+}
+
+func thresholdText(p rules.Predicate, u serving.Unit, kind string) string {
+	at := func(v float64) string { return factText(rules.Fact{Value: v, Unit: u}) }
+	switch {
+	case math.IsInf(p.Lo, 1):
+		return "limit: at most " + at(p.Hi)
+	case p.Lo == p.Hi:
+		return "limit: at least " + at(p.Hi)
+	case p.Hi < p.Lo:
+		return fmt.Sprintf("counts below %s, in full from %s down", at(p.Lo), at(p.Hi))
+	}
+	return fmt.Sprintf("counts above %s, in full from %s", at(p.Lo), at(p.Hi))
+}
+
+// separation names the check that would tell two rivals apart.
+func separation(a, b rules.Verdict, facts rules.Facts) string {
+	if a.Status != rules.Supported && a.Status != rules.CannotTell || b.Status != rules.Supported && b.Status != rules.CannotTell {
+		return ""
+	}
+	k, ok := rules.Separate(a, b)
+	if !ok {
+		return ""
+	}
+	about := rules.AboutOf(k)
+	s := fmt.Sprintf("%s against %s: %s", a.Rule.Cause, b.Rule.Cause, about.Says)
+	if f, known := facts[k]; known {
+		return s + fmt.Sprintf(", which is %s here", factText(f))
+	}
+	return s + ", which needs " + about.Needs
+}
+
+// sentence is the outcome in a sentence.
+func (d *Diagnosis) sentence(facts rules.Facts) string {
+	present := d.Present()
+	if top := d.Top(); top != nil {
+		s := fmt.Sprintf("%s (case %s, %s) is the best supported explanation, score %.2f with %s of the evidence known.", top.Title, top.Case, top.Cause, top.Score, percentRound(top.Coverage))
+		if top.Cause == "long_prompts" {
+			s += " Look at the long requests first, not at total capacity."
+		}
+		return s
+	}
+	if len(present) == 0 {
+		if !slices.ContainsFunc(d.Symptoms, func(s Symptom) bool { return s.Known }) {
+			return "The data tell of no symptom, present or absent."
+		}
+		s := "No symptom: nothing got worse against the beginning of the data"
+		if slices.ContainsFunc(d.Symptoms, func(s Symptom) bool {
+			return len(s.Evidence) > 0 && s.Known && slices.ContainsFunc(s.Evidence, isObjective)
+		}) {
+			s = "No symptom: busy or not, the objectives are met"
+		}
+		if gpu, ok := facts[rules.GPUUse]; ok && gpu.Value < 0.4 && facts[rules.WaitingMean].Value < 1 {
+			return s + fmt.Sprintf(". The GPUs are %s busy and nobody waits: the next step is a capacity test, not a repair.", percent(signif(gpu.Value)))
+		}
+		return s + "."
+	}
+	n := 0
+	for _, h := range d.Hypotheses {
+		if h.Status == rules.CannotTell {
+			n++
+		}
+	}
+	if n > 0 {
+		return fmt.Sprintf("A symptom is there and no hypothesis is supported; %s cannot be told from these files.", plural(n, "hypothesis", "hypotheses"))
+	}
+	return "A symptom is there, and none of the known causes is supported."
+}
+
+func spearmanOfDiffs(x, y []float64) (rho float64, n int) {
+	var dx, dy []float64
+	for i := 1; i < len(x) && i < len(y); i++ {
+		a, b := x[i]-x[i-1], y[i]-y[i-1]
+		if !math.IsNaN(a) && !math.IsNaN(b) {
+			dx, dy = append(dx, a), append(dy, b)
+		}
+	}
+	return stat.Spearman(dx, dy), len(dx)
 }

@@ -46,6 +46,13 @@ func (f *factsOf) ratio(k rules.Key, before, after float64) {
 	}
 }
 
+// percentiles is a ratio of percentiles, where both rest on enough requests.
+func (f *factsOf) percentiles(k rules.Key, b, i spread, before, after, need float64) {
+	if min(b.N, i.N) >= need {
+		f.ratio(k, before, after)
+	}
+}
+
 // take adds what the source says, unless an earlier one has said it.
 func (f *factsOf) take() {
 	b, i := f.ph.base, f.ph.bad
@@ -70,22 +77,37 @@ func (f *factsOf) take() {
 		return
 	}
 	f.ratio(rules.TTFTRatio, b.TTFT.Mean, i.TTFT.Mean)
-	f.ratio(rules.TTFTMedianRatio, b.TTFT.P50, i.TTFT.P50)
-	f.ratio(rules.TTFTTailRatio, b.TTFT.P95, i.TTFT.P95)
+	f.percentiles(rules.TTFTMedianRatio, b.TTFT, i.TTFT, b.TTFT.P50, i.TTFT.P50, leastForP50)
+	f.percentiles(rules.TTFTTailRatio, b.TTFT, i.TTFT, b.TTFT.P95, i.TTFT.P95, leastForP95)
 	f.ratio(rules.TPOTRatio, b.TPOT.Mean, i.TPOT.Mean)
-	f.ratio(rules.TPOTMedianRatio, b.TPOT.P50, i.TPOT.P50)
+	f.percentiles(rules.TPOTMedianRatio, b.TPOT, i.TPOT, b.TPOT.P50, i.TPOT.P50, leastForP50)
 	f.ratio(rules.ArrivalRatio, (b.Requests-zeroIfUnknown(b.Retries))/b.seconds(), (i.Requests-zeroIfUnknown(i.Retries))/i.seconds())
-	f.ratio(rules.CompletedRatio, b.Completed/b.seconds(), i.Completed/i.seconds())
-	f.put(rules.ArrivedOverCompleted, i.Requests/i.Completed, serving.NoUnit, "")
+	f.ratio(rules.CompletedRatio, b.Ended/b.seconds(), i.Ended/i.seconds())
+	f.put(rules.ArrivedOverCompleted, i.Requests/i.Ended, serving.NoUnit, "")
 	f.ratio(rules.OutputRateRatio, b.OutputTokens/b.seconds(), i.OutputTokens/i.seconds())
 	f.ratio(rules.ArrivalPeakRatio, b.Requests/b.seconds(), i.ArrivalPeak)
 	f.put(rules.WaitingRise, i.Waiting.Mean-b.Waiting.Mean, serving.RequestsUnit, "")
 	f.ratio(rules.RunningRatio, b.Running.Mean, i.Running.Mean)
 	f.ratio(rules.RunningPeakRatio, b.Running.P95, i.Running.P95)
-	f.ratio(rules.PromptMedianRatio, b.Prompt.P50, i.Prompt.P50)
-	f.ratio(rules.PromptTailRatio, b.Prompt.P95, i.Prompt.P95)
+	f.percentiles(rules.PromptMedianRatio, b.Prompt, i.Prompt, b.Prompt.P50, i.Prompt.P50, leastForP50)
+	f.percentiles(rules.PromptTailRatio, b.Prompt, i.Prompt, b.Prompt.P95, i.Prompt.P95, leastForP95)
+	f.percentiles(rules.PromptFarRatio, b.Prompt, i.Prompt, b.Prompt.P99, i.Prompt.P99, leastForP99)
 	f.ratio(rules.PromptMeanRatio, b.Prompt.Mean, i.Prompt.Mean)
 	f.ratio(rules.OutputRatio, b.Output.Mean, i.Output.Mean)
+	if b.Queue.Mean > 0.05 { // a queue time of nothing can only rise
+		f.put(rules.QueueFall, (b.Queue.Mean-i.Queue.Mean)/b.Queue.Mean, serving.Share, "")
+	}
+	f.put(rules.BaseWaiting, b.Waiting.Max, serving.RequestsUnit, "")
+	shift := 1.0
+	for _, r := range []float64{i.Prompt.Mean / b.Prompt.Mean, i.Output.Mean / b.Output.Mean} {
+		if r > 0 && min(b.Prompt.N, i.Prompt.N) >= leastForP50 {
+			shift = max(shift, r, 1/r)
+		}
+	}
+	if i.Prompt.N > 0 || i.Output.N > 0 {
+		f.put(rules.MixShift, shift, serving.NoUnit, "")
+	}
+	f.put(rules.DurationShare, i.seconds()/f.ph.all.seconds(), serving.Share, "")
 	f.put(rules.CachedDrop, b.CachedShare-i.CachedShare, serving.Share, "")
 	f.put(rules.KVRise, i.KV.Mean-b.KV.Mean, serving.Share, "")
 	f.ratio(rules.KVPerRunning, b.KV.Mean/b.Running.Mean, i.KV.Mean/i.Running.Mean)
@@ -136,7 +158,6 @@ func (f *factsOf) hot(i *phase) {
 			most, name = r.Waiting, r.Name
 		}
 	}
-	f.put(rules.Replicas, n, serving.NoUnit, "")
 	if n < 2 {
 		return
 	}
@@ -145,9 +166,10 @@ func (f *factsOf) hot(i *phase) {
 		hot = most / sum
 	}
 	f.put(rules.HotShare, hot, serving.Share, f.gaugeQL("avg_over_time", serving.Waiting))
-	if fact, ok := f.out[rules.HotShare]; ok && fact.Where == "" && name != "" && fact.Source == f.s.label {
+	f.put(rules.HotFactor, hot*n, serving.NoUnit, "")
+	if fact, ok := f.out[rules.HotFactor]; ok && fact.Where == "" && name != "" && fact.Source == f.s.label {
 		fact.Where = "replica " + name
-		f.out[rules.HotShare] = fact
+		f.out[rules.HotFactor] = fact
 	}
 }
 
@@ -168,7 +190,7 @@ func (f *factsOf) mix(b, i *phase) {
 			return
 		}
 		was := b.Workloads[k]
-		if was.Requests/b.seconds() < 0.1*w.Requests/i.seconds() && w.Requests >= 3 {
+		if was.Requests/b.seconds() < 0.2*w.Requests/i.seconds() && w.Requests >= 3 {
 			if s := w.Tokens / tokens; s > newShare {
 				newShare, newName = s, w.Name
 			}
@@ -265,11 +287,11 @@ func (u *diagSubject) across(out rules.Facts, ph map[*source]phases) {
 		if s == nil {
 			s = ph[server].all
 		}
-		gap, of := c.TTFT.Mean-s.TTFT.Mean, s.TTFT.Mean
+		gap, of := c.TTFT.P50-s.TTFT.P50, s.TTFT.P50
 		if !math.IsNaN(gap) && of > 0 {
 			f := rules.Fact{Value: gap, Unit: serving.Seconds, Source: client.label + " against " + server.label, Window: u.span2text(s.From, s.To)}
 			out[rules.ClientGap] = f
-			f.Value, f.Unit = c.TTFT.Mean/of, serving.NoUnit
+			f.Value, f.Unit = c.TTFT.P50/of, serving.NoUnit
 			out[rules.ClientOverServer] = f
 			if b := ph[server].base; b != nil && b.TTFT.Mean > 0 {
 				f.Value = s.TTFT.Mean / b.TTFT.Mean

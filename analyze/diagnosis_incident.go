@@ -32,6 +32,7 @@ var signalRules = []signalRule{
 type onset struct {
 	signal   string
 	from, to float64 // of the stretch in which it is bad
+	guard    float64 // a window before it: where the baseline safely ends
 	before   float64 // level of the baseline
 	after    float64 // level of the bad stretch
 	weight   float64 // how much it stands out: comparable between signals
@@ -49,12 +50,12 @@ func onsetOf(s *signal) (onset, bool) {
 		return onset{}, false
 	}
 	r := signalRules[k]
-	var y, raw, at []float64
+	var y, raw, at, ends []float64
 	for i, v := range s.values {
 		if math.IsNaN(v) || s.n != nil && s.n[i] == 0 {
 			continue
 		}
-		raw, at = append(raw, v), append(at, s.at(i))
+		raw, at, ends = append(raw, v), append(at, s.at(i)), append(ends, s.end(i))
 		if r.log {
 			v = math.Log(max(v, 0) + r.plus)
 		}
@@ -74,18 +75,21 @@ func onsetOf(s *signal) (onset, bool) {
 		slices.Sort(x)
 		return stat.Quantile(x, 0.5)
 	}
-	base := level(0)
+	base, top := level(0), level(0)
+	for i := 1; i+1 < len(cuts); i++ {
+		top = max(top, level(i))
+	}
 	o := onset{signal: s.name, before: base, from: nan}
 	bad, sum := 0, 0.0
 	for i := 1; i+1 < len(cuts); i++ {
 		l := level(i)
-		if l < base*r.ratio || l-base < r.more {
+		if l < base*r.ratio || l-base < r.more || rise(r, base, l) < worthwhile*rise(r, base, top) {
 			continue
 		}
 		if math.IsNaN(o.from) {
-			o.from = at[cuts[i]]
+			o.from, o.guard = at[cuts[i]], at[max(0, cuts[i]-1)]
 		}
-		o.to = at[cuts[i+1]-1] + s.step
+		o.to = ends[cuts[i+1]-1]
 		o.open = i+2 == len(cuts)
 		n := cuts[i+1] - cuts[i]
 		bad += n
@@ -95,11 +99,20 @@ func onsetOf(s *signal) (onset, bool) {
 		return onset{}, false
 	}
 	o.after = sum / float64(bad)
-	o.weight = math.Log((o.after+r.plus+1e-9)/(base+r.plus+1e-9)) * math.Sqrt(float64(bad))
-	if !r.log {
-		o.weight = 10 * (o.after - base) * math.Sqrt(float64(bad))
-	}
+	o.weight = rise(r, base, o.after) * math.Sqrt(float64(bad))
 	return o, true
+}
+
+// worthwhile is the part of the worst segment's rise that a segment needs to be
+// of the incident: a tail that wavers long before is none of it.
+const worthwhile = 0.3
+
+// rise is how far a level is above another, comparable between signals.
+func rise(r signalRule, base, l float64) float64 {
+	if !r.log {
+		return 10 * (l - base)
+	}
+	return math.Log((l + r.plus + 1e-9) / (base + r.plus + 1e-9))
 }
 
 // onsetsOf lists where signals change for the worse, the first one first.
@@ -114,19 +127,18 @@ func onsetsOf(signals []*signal) []onset {
 	return out
 }
 
-// leadOf is the onset that stands out most among users' symptoms, or among what
-// a log has instead.
-func leadOf(all []onset) (onset, bool) {
-	pick := func(names ...string) (best onset, ok bool) {
-		for _, o := range all {
-			if slices.Contains(names, o.signal) && (!ok || o.weight > best.weight) {
-				best, ok = o, true
-			}
+// symptomSignals are users' own, the tail behind the rest: it wavers more.
+var symptomSignals = map[string]float64{"ttft": 1, "ttft_tail": 0.7, "tpot": 1, "tpot_tail": 0.7, "failed": 1}
+
+// proxySignals are what a log has instead of latencies.
+var proxySignals = map[string]float64{"waiting": 1, "preemptions": 1, "running": 0.5}
+
+// leadOf is the onset that stands out most among signals with weights.
+func leadOf(all []onset, of map[string]float64) (best onset, ok bool) {
+	for _, o := range all {
+		if w := of[o.signal]; w > 0 && (!ok || w*o.weight > of[best.signal]*best.weight) {
+			best, ok = o, true
 		}
-		return best, ok
 	}
-	if o, ok := pick("ttft", "ttft_tail", "tpot", "tpot_tail", "failed"); ok {
-		return o, true
-	}
-	return pick("queue", "waiting", "preemptions", "running")
+	return best, ok
 }

@@ -14,6 +14,7 @@ type phase struct {
 
 	Requests, Completed, Failed, Aborted float64 // arrived, and what became of them
 	Retries                              float64 // arrived as a second attempt or later
+	Ended                                float64 // completed within it, whenever they arrived
 
 	TTFT, TPOT, E2E, Queue, Prefill, Decode, Frontend spread // seconds
 	Prompt, Output                                    spread // tokens a request
@@ -60,7 +61,7 @@ var nan = math.NaN()
 
 func unknownPhase(from, to float64) *phase {
 	s, l := spread{0, nan, nan, nan, nan}, level{nan, nan, nan}
-	return &phase{From: from, To: to, Requests: nan, Completed: nan, Failed: nan, Aborted: nan, Retries: nan,
+	return &phase{From: from, To: to, Requests: nan, Completed: nan, Failed: nan, Aborted: nan, Retries: nan, Ended: nan,
 		TTFT: s, TPOT: s, E2E: s, Queue: s, Prefill: s, Decode: s, Frontend: s, Prompt: s, Output: s,
 		CachedShare: nan, OutputTokens: nan, Waiting: l, Running: l, KV: l, GPU: l, WaitingEnd: nan, ArrivalPeak: nan,
 		Preemptions: nan, CPU: nan, Throttled: nan, TokensPerChunk: nan}
@@ -94,10 +95,24 @@ type signal struct {
 	from   float64 // start of the first window
 	step   float64
 	values []float64 // NaN: nothing in the window
+	starts []float64 // of the windows where they are not equally long; nil else
 	n      []float64 // requests a window's value rests on; nil where it does not matter
 }
 
-func (s *signal) at(i int) float64 { return s.from + float64(i)*s.step }
+func (s *signal) at(i int) float64 {
+	if s.starts != nil {
+		return s.starts[i]
+	}
+	return s.from + float64(i)*s.step
+}
+
+// end is where a window ends.
+func (s *signal) end(i int) float64 {
+	if s.starts != nil && i+1 < len(s.starts) {
+		return s.starts[i+1]
+	}
+	return s.at(i) + s.step
+}
 
 // between are the values of the windows that lie in a stretch.
 func (s *signal) between(from, to float64) []float64 {

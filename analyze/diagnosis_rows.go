@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/vreport/vreport/analyze/cube"
 	"github.com/vreport/vreport/ingest/serving"
@@ -116,7 +117,7 @@ var rowColumns = []string{serving.ColArrival, serving.ColOutcome, serving.ColPha
 
 func (r *rowReader) wants(c serving.Column) bool {
 	for _, a := range attemptColumns {
-		if c.Name == a.name && r.retry == "" && (c.Kind == serving.KindCount || c.Kind == serving.KindNumber) {
+		if c.Name == a.name && r.retry == "" && (c.Kind == serving.KindCount || c.Kind == serving.KindNumber || c.Kind == serving.KindText) {
 			r.retry, r.first, r.out.attempts = a.name, a.first, true
 			return true
 		}
@@ -140,6 +141,10 @@ func (r *rowReader) number(b *serving.Batch, name string, i int) float64 {
 		return float64(v.Ints[i])
 	case v.Kind == serving.KindDuration || v.Kind == serving.KindNumber || v.Kind == serving.KindRatio:
 		return v.Floats[i]
+	case v.Kind == serving.KindText: // whole numbers without a known meaning are offered as text
+		if x, err := strconv.ParseFloat(r.src.Dict(name).Name(v.Codes[i]), 64); err == nil {
+			return x
+		}
 	}
 	return nan
 }
@@ -196,6 +201,8 @@ func (r *rowReader) batch(b *serving.Batch) error {
 			row.gaps = float64(len(gaps))
 			if len(gaps) > 0 {
 				row.worst = slices.Max(gaps)
+			} else if row.output > 1 {
+				row.ttft = nan // not streamed: all of it came at once
 			}
 		}
 		r.out.rows = append(r.out.rows, row)

@@ -90,6 +90,12 @@ func (c *rowChannel) phase(from, to float64) *phase {
 			p.Preemptions += r.preempt * c.every
 		}
 	}
+	p.Ended = 0
+	for i := range c.rows {
+		if r := &c.rows[i]; r.outcome == serving.OK && r.at+r.e2e >= from && r.at+r.e2e < to {
+			p.Ended += c.every
+		}
+	}
 	p.Aborted = 0
 	for i := range rows {
 		if o := rows[i].outcome; o == serving.Timeout || o == serving.Cancelled {
@@ -229,4 +235,26 @@ func (c *rowChannel) signals() []*signal {
 			return k / float64(len(rows)), float64(len(rows))
 		}),
 	}
+}
+
+// coarse are windows of equally many requests: where requests come in bursts,
+// equally long windows alternate between two states.
+func (c *rowChannel) coarse() []*signal {
+	const windows = 14
+	size := len(c.rows) / windows
+	if size < 10 {
+		return nil
+	}
+	out := []*signal{{name: "ttft", unit: "s"}, {name: "tpot", unit: "s"}}
+	for k := range windows {
+		rows := c.rows[k*size : min(len(c.rows), (k+1)*size)]
+		for i, get := range []func(*diagRow) float64{(*diagRow).first, func(r *diagRow) float64 { return r.tpot }} {
+			s := spreadOf(known(rows, get))
+			out[i].starts, out[i].values, out[i].n = append(out[i].starts, rows[0].at), append(out[i].values, s.Mean), append(out[i].n, s.N)
+		}
+	}
+	for _, s := range out {
+		s.step = c.span() - s.starts[windows-1]
+	}
+	return out
 }

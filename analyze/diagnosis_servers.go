@@ -259,6 +259,7 @@ func (c *serverChannel) phase(from, to float64) *phase {
 		failed = max(zeroIfUnknown(failed), http)
 	}
 	p.Completed = done - zeroIfUnknown(p.Aborted) - zeroIfUnknown(failed)
+	p.Ended = p.Completed
 	if !math.IsNaN(done) {
 		p.Failed = zeroIfUnknown(failed) + zeroIfUnknown(p.Aborted)
 	}

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
+	"github.com/vreport/vreport/analyze/rules"
 	"github.com/vreport/vreport/ingest/serving"
 )
 
@@ -34,6 +36,14 @@ type diagSubject struct {
 	relative bool
 	sources  []*source // trace before scrapes before client before log
 	span     float64
+
+	lead    onset // where the incident shows most
+	found   bool
+	own     map[*source]onset
+	onsets  []Onset
+	phases  map[*source]phases
+	facts   rules.Facts
+	quality *QualityFindings // nil: not looked at
 }
 
 var kindOrder = []string{"trace", "scrapes", "client", "log"}
@@ -68,12 +78,12 @@ func sourcesOf(ctx context.Context, in *Input) (out []*source, notes []string, e
 		}
 	}
 	runs := slices.DeleteFunc(slices.Clone(in.Data.Runs), func(r *serving.Run) bool { return r.Requests == nil })
-	for _, r := range joinable(runs) {
-		if err := add(r, "client"); err != nil {
-			return nil, nil, err
-		}
+	if j, err := joinRuns(ctx, in, runs); err != nil {
+		return nil, nil, err
+	} else if j != nil {
+		out = append(out, j)
 	}
-	out = append(out, serverSources(in)...)
+	out = append(out, serverSources(in, yearOf(in.Data, out))...)
 	return out, notes, nil
 }
 
@@ -84,58 +94,56 @@ func ordinal(n int) string {
 	return fmt.Sprintf("%d-th", n)
 }
 
-// joinable joins runs of one offered rate, which follow one another on the same
-// clock, to one table; runs at several loads are a sweep, in which a change of
-// latency is what was asked for.
-func joinable(runs []*serving.Run) []serving.Requests {
-	if len(runs) == 0 {
-		return nil
-	}
-	for _, r := range runs[1:] {
-		if r.Load != runs[0].Load || r.Model != runs[0].Model {
-			return nil
+// joinRuns reads runs of one offered rate one after the other, as one table.
+// Runs at several loads are a sweep, in which a change of latency is what was
+// asked for.
+func joinRuns(ctx context.Context, in *Input, runs []*serving.Run) (*source, error) {
+	for _, r := range runs {
+		if r.Load != runs[0].Load || r.Model != runs[0].Model || len(runs) > 1 && r.Load.Mode != serving.OpenLoop {
+			return nil, nil
 		}
 	}
-	if len(runs) == 1 {
-		return []serving.Requests{runs[0].Requests}
-	}
-	if runs[0].Load.Mode != serving.OpenLoop {
-		return nil
-	}
-	return []serving.Requests{&joinedRuns{runs}}
-}
-
-// joinedRuns are runs read one after the other.
-type joinedRuns struct{ runs []*serving.Run }
-
-func (j *joinedRuns) Name() string              { return fmt.Sprintf("%d benchmark runs", len(j.runs)) }
-func (j *joinedRuns) Side() serving.Side        { return serving.Client }
-func (j *joinedRuns) Columns() []serving.Column { return j.runs[0].Requests.Columns() }
-func (j *joinedRuns) Rescannable() bool         { return true }
-func (j *joinedRuns) Dict(c string) *serving.Dict {
-	return j.runs[0].Requests.Dict(c)
-}
-func (j *joinedRuns) Parts() []serving.Part {
-	var out []serving.Part
-	for _, r := range j.runs {
-		for _, c := range j.Columns() {
-			if !slices.ContainsFunc(r.Requests.Columns(), func(o serving.Column) bool { return o.Name == c.Name && o.Kind == c.Kind }) {
-				return out
+	runs = slices.Clone(runs)
+	slices.SortStableFunc(runs, func(a, b *serving.Run) int { return compareNames(a.Started.Or(""), b.Started.Or("")) })
+	var all *rowSource
+	for _, r := range runs {
+		rs, err := readRows(ctx, r.Requests, in.windowOf(func() int { return in.sides.sideOf(r) }))
+		switch {
+		case err != nil && !errors.Is(err, errTooManyRows):
+			return nil, err
+		case rs == nil || len(rs.rows) == 0:
+			return nil, nil
+		case all == nil:
+			all = rs
+		default:
+			if rs.every != all.every || len(rs.replicas)+len(rs.workloads)+len(all.replicas)+len(all.workloads) > 0 {
+				return nil, nil
 			}
+			by := all.span() + 1 // clocks of two runs have nothing in common but their order
+			for i := range rs.rows {
+				rs.rows[i].at += by
+			}
+			all.rows = append(all.rows, rs.rows...)
+			all.name = plural(len(runs), "benchmark run", "benchmark runs")
 		}
-		out = append(out, r.Requests.Parts()...)
 	}
-	return out
+	if all == nil || len(all.rows) < 10 || !(all.span() > 0) {
+		return nil, nil
+	}
+	c := newRowChannel(all)
+	return &source{channel: c, kind: "client", label: all.name, from: all.origin, to: all.origin + int64(all.span()*1e9), relative: all.relative, rows: c}, nil
 }
 
 // serverSources groups engines that were there at the same time, scrapes and
 // logs apart.
-func serverSources(in *Input) []*source {
+func serverSources(in *Input, year int) []*source {
 	var out []*source
 	var devices []serverView
 	for _, s := range in.Data.Servers {
-		v := viewOf(s, in.windowOf(func() int { return in.sides.sideOf(s) }))
-		if v.n() < 3 {
+		orig := s
+		s, common := dated(s, year)
+		v := viewOf(s, in.windowOf(func() int { return in.sides.sideOf(orig) }))
+		if v.n() < 2 {
 			continue
 		}
 		kind := "scrapes"
@@ -148,7 +156,7 @@ func serverSources(in *Input) []*source {
 		}
 		from, to := v.Times[v.from], v.Times[v.to-1]
 		i := slices.IndexFunc(out, func(o *source) bool {
-			return o.kind == kind && !o.relative && !v.Relative && o.servers.views[0].Model == v.Model && o.from < to && from < o.to
+			return o.kind == kind && o.relative == v.Relative && (common || !v.Relative) && o.servers.views[0].Model == v.Model && o.from < to && from < o.to
 		})
 		if i < 0 {
 			out = append(out, &source{kind: kind, from: from, to: to, relative: v.Relative, servers: &serverChannel{log: kind == "log", relative: v.Relative}})
@@ -253,4 +261,46 @@ func (u *diagSubject) of(kind string) *source {
 		}
 	}
 	return nil
+}
+
+// yearOf is the year of the data, which logs do not say; 0 where nothing does.
+func yearOf(ds *serving.Dataset, rows []*source) int {
+	for _, s := range rows {
+		if !s.relative {
+			return time.Unix(0, s.from).UTC().Year()
+		}
+	}
+	for _, s := range ds.Servers {
+		if !s.Relative && len(s.Times) > 0 {
+			return time.Unix(0, s.Times[0]).UTC().Year()
+		}
+	}
+	return 0
+}
+
+// dated puts a log whose lines name no year into the year of the other data; of
+// logs alone, on one axis with one another. common says that it has one.
+func dated(s *serving.Server, year int) (_ *serving.Server, common bool) {
+	if !s.Relative || !s.YearTime.OK {
+		return s, !s.Relative
+	}
+	by, relative := s.YearTime.V, true
+	if year > 0 {
+		by, relative = by+time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano(), false
+		if leap := time.Date(year, 2, 29, 0, 0, 0, 0, time.UTC); leap.Month() != time.February && s.YearTime.V >= 59*24*int64(time.Hour) {
+			by -= 24 * int64(time.Hour) // the log's days are those of a leap year
+		}
+	}
+	out := *s
+	out.Relative = relative
+	out.Times = slices.Clone(s.Times)
+	for i := range out.Times {
+		out.Times[i] += by
+	}
+	out.Restarts = slices.Clone(s.Restarts)
+	for i := range out.Restarts {
+		out.Restarts[i] += by
+	}
+	out.Gaps = nil
+	return &out, true
 }

@@ -3,6 +3,7 @@ package analyze
 import (
 	"github.com/vreport/vreport/analyze/ceiling"
 	"github.com/vreport/vreport/analyze/cube"
+	"github.com/vreport/vreport/analyze/rules"
 	"github.com/vreport/vreport/analyze/verdict"
 	"github.com/vreport/vreport/ingest/serving"
 )
@@ -32,6 +33,7 @@ type Options struct {
 	NoExact     bool                           // one pass over large tables, quantiles within their RelError
 	MaxMemory   int64                          // bytes that the scan of a large table may take; 0: no limit. No result depends on it
 	// Of a comparison.
+	Diagnosis       []rules.Override           // limits of the diagnosis' rules, where they are not the table's
 	Headline        []verdict.Figure           // figures that the verdict rests on; nil: DefaultHeadline
 	Thresholds      map[verdict.Figure]float64 // the change that matters, where it is not the default; without a statistic of all of a metric's
 	Hypothesis      *Hypothesis                // what was expected of the change; nil for none

@@ -64,6 +64,7 @@ const (
 
 	PromptMedianRatio Key = "prompt_p50_ratio"
 	PromptTailRatio   Key = "prompt_p95_ratio"
+	PromptFarRatio    Key = "prompt_p99_ratio"
 	PromptMeanRatio   Key = "prompt_mean_ratio"
 	OutputRatio       Key = "output_ratio"
 	CachedDrop        Key = "cached_drop"
@@ -88,7 +89,20 @@ const (
 	TokensPerChunk   Key = "tokens_per_chunk"
 	ChunkRatio       Key = "chunk_ratio"
 	Saturated        Key = "generator_saturated"
-	Symptom          Key = "symptom" // 1 where a symptom is present, 0 where none is
-	LateFirst        Key = "symptom_ttft"
+	Symptom          Key = "symptom"      // 1 where a symptom is present, 0 where none is
+	LateFirst        Key = "symptom_ttft" // likewise of the first token, its tail included
 	SlowStream       Key = "symptom_streaming"
+	ClientLate       Key = "symptom_ttft_client" // as the client saw it
+	HotFactor        Key = "hot_factor"          // hot_share against an even share
+	QueueFall        Key = "queue_fall"          // of the mean queue time, as a share of the baseline's
+	BaseWaiting      Key = "baseline_waiting_peak"
+	MixShift         Key = "mix_shift"      // largest change of the mean prompt or answer, up or down, as a ratio above 1
+	DurationShare    Key = "duration_share" // of the incident in all that was recorded
+	StallRatio       Key = "stall_ratio"
+	PreemptedLength  Key = "preempted_length"
+	RunningTPOT      Key = "running_tpot"
+	Restarts         Key = "restarts"
+	ScrapeGaps       Key = "scrape_gaps"
+	FrozenShare      Key = "frozen_share"
+	Lift             Key = "kv_preemption_lift"
 )

@@ -12,9 +12,10 @@ type Server struct {
 	Replica Opt[string] // pod, instance or engine rank
 	Sources []string    // the files, in time order
 
-	Times    []int64 // ns, ascending; one per scrape
-	Relative bool    // the times are only an order: no time was found
-	TimeRule string  // what decided the times: header, timestamps, file name, counters, mtime
+	Times    []int64    // ns, ascending; one per scrape
+	Relative bool       // the times are only an order: no time was found
+	YearTime Opt[int64] // of Relative times: the first one within a year that is not known, ns after 1 January of a leap year
+	TimeRule string     // what decided the times: header, timestamps, file name, counters, mtime
 
 	Gauges     []Gauge
 	Counters   []Counter

@@ -98,7 +98,7 @@ func (d *logDecoder) server(g *group, severalSources, severalHere bool) *serving
 	s := &serving.Server{
 		Engine: "vllm", Version: g.source.facts.get("version"), Model: g.source.facts.model(),
 		Replica: replica(g, severalSources, severalHere), Sources: []string{d.path},
-		Times: series.times, Relative: relative, TimeRule: rule, Restarts: series.restarts, Info: g.info(),
+		Times: series.times, Relative: relative, YearTime: yearTime(relative, stamps), TimeRule: rule, Restarts: series.restarts, Info: g.info(),
 	}
 	if series.merged > 0 {
 		s.TimeRule += fmt.Sprintf("; %d lines of one and the same moment are one", series.merged)

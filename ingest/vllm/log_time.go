@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/vreport/vreport/ingest/serving"
 )
 
 // A stamp is the time of a log line, as far as it says: vLLM's own prefix is a
@@ -189,4 +192,12 @@ func (c *calendar) year(stamps []stamp, years []int) (year int, from string) {
 		}
 	}
 	return 0, ""
+}
+
+// yearTime is the first instant within its year, where the year alone is missing.
+func yearTime(relative bool, stamps []stamp) serving.Opt[int64] {
+	if !relative || len(stamps) == 0 || slices.ContainsFunc(stamps, func(s stamp) bool { return s.yearless.IsZero() }) {
+		return serving.None[int64]()
+	}
+	return serving.Some(stamps[0].yearless.Sub(time.Date(leapYear, 1, 1, 0, 0, 0, 0, time.UTC)).Nanoseconds())
 }

@@ -1,0 +1,150 @@
+package analyze
+
+import (
+	"math"
+
+	"github.com/vreport/vreport/analyze/stat"
+	"github.com/vreport/vreport/ingest/serving"
+)
+
+// A Stage says where the time of a set of requests went, in seconds. NaN is not
+// known. Queue, prefill, decode, front end and residual add up to the whole.
+type Stage struct {
+	Of      serving.MetricKey // ttft or e2e
+	By      []serving.Term
+	Window  string // baseline, incident, all
+	Band    string // mean, or p95: the requests around it
+	Source  string
+	N       int
+	Whole   float64
+	Queue   float64
+	Prefill float64
+	Decode  float64 // NaN of ttft
+	Front   float64
+	Rest    float64
+	Tail    bool // the band does not stand for p95: these are all requests from it on
+	Means   bool // from histograms: differences of sums, no single requests
+}
+
+// stages decomposes TTFT and E2E over each phase.
+func (u *diagSubject) stages() []Stage {
+	var out []Stage
+	for _, s := range u.sources {
+		p := u.phases[s]
+		type named struct {
+			name string
+			ph   *phase
+		}
+		list := []named{{"all", p.all}}
+		if p.known {
+			list = []named{{"baseline", p.base}, {"incident", p.bad}}
+		}
+		for _, n := range list {
+			if n.ph == nil {
+				continue
+			}
+			if s.rows == nil {
+				out = append(out, histogramStages(n.name, n.ph, s.label)...)
+				continue
+			}
+			rows := s.rows.among(n.ph.From, n.ph.To)
+			out = append(out, rowStages(nil, n.name, s.label, rows, true)...)
+			if len(s.rows.workloads) > 1 && len(s.rows.workloads) <= 8 {
+				for _, w := range n.ph.Workloads {
+					var mine []diagRow
+					for _, r := range rows {
+						if r.workload >= 0 && s.rows.workloads[r.workload] == w.Name {
+							mine = append(mine, r)
+						}
+					}
+					out = append(out, rowStages([]serving.Term{{Dim: serving.ColWorkload, Value: w.Name}}, n.name, s.label, mine, false)...)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// rowStages decomposes requests one by one, those that have all stages.
+func rowStages(by []serving.Term, window, source string, rows []diagRow, band bool) []Stage {
+	var ttft, e2e []float64
+	var t [3][]float64 // of TTFT: queue, prefill, front end
+	var e [5][]float64 // of E2E: and decode, residual
+	for i := range rows {
+		r := &rows[i]
+		front := r.front()
+		if r.outcome != serving.OK || math.IsNaN(r.queue+r.prefill+front) {
+			continue
+		}
+		ttft = append(ttft, r.first())
+		for k, v := range []float64{r.queue, r.prefill, front} {
+			t[k] = append(t[k], v)
+		}
+		if rest := r.e2e - r.queue - r.prefill - front - r.decode; !math.IsNaN(rest) {
+			e2e = append(e2e, r.e2e)
+			for k, v := range []float64{r.queue, r.prefill, front, r.decode, rest} {
+				e[k] = append(e[k], v)
+			}
+		}
+	}
+	var out []Stage
+	mean := func(of serving.MetricKey, whole []float64, parts [][]float64) {
+		if len(whole) == 0 {
+			return
+		}
+		st := Stage{Of: of, By: by, Window: window, Band: "mean", Source: source, N: len(whole), Whole: spreadMean(whole)}
+		var m []float64
+		for _, p := range parts {
+			m = append(m, spreadMean(p))
+		}
+		st.fill(m)
+		out = append(out, st)
+		if b, ok := stat.TailBand(whole, parts, 0.95); band && ok && len(whole) >= leastForP95 {
+			st := Stage{Of: of, By: by, Window: window, Band: "p95", Source: source, N: b.N, Whole: b.Mean, Tail: b.Tail}
+			st.fill(b.Parts)
+			out = append(out, st)
+		}
+	}
+	mean(serving.TTFT, ttft, t[:])
+	mean(serving.E2E, e2e, e[:])
+	return out
+}
+
+func spreadMean(x []float64) float64 { return stat.Sum(x) / float64(len(x)) }
+
+func (s *Stage) fill(parts []float64) {
+	s.Queue, s.Prefill, s.Front, s.Decode = parts[0], parts[1], parts[2], nan
+	s.Rest = s.Whole - s.Queue - s.Prefill - s.Front
+	if len(parts) > 3 {
+		s.Decode = parts[3]
+		s.Rest -= s.Decode
+	}
+}
+
+// histogramStages are differences of sums over counts. TTFT is of the requests
+// that had their first token in the window, the stages of those that ended in
+// it: the residual is what that leaves.
+func histogramStages(window string, p *phase, source string) []Stage {
+	var out []Stage
+	if p.Queue.N == 0 || p.Prefill.N == 0 {
+		return nil
+	}
+	if p.E2E.N > 0 && p.Decode.N > 0 && !math.IsNaN(p.Frontend.Mean) {
+		s := Stage{Of: serving.E2E, Window: window, Band: "mean", Source: source, N: int(p.E2E.N), Whole: p.E2E.Mean, Means: true}
+		s.fill([]float64{p.Queue.Mean, p.Prefill.Mean, p.Frontend.Mean, p.Decode.Mean})
+		out = append(out, s)
+	}
+	if p.TTFT.N > 0 {
+		front := nan
+		if !math.IsNaN(p.Frontend.Mean) {
+			front = p.Frontend.Mean
+		}
+		s := Stage{Of: serving.TTFT, Window: window, Band: "mean", Source: source, N: int(p.TTFT.N), Whole: p.TTFT.Mean, Means: true}
+		s.fill([]float64{p.Queue.Mean, p.Prefill.Mean, front})
+		if math.IsNaN(front) {
+			s.Rest = s.Whole - s.Queue - s.Prefill
+		}
+		out = append(out, s)
+	}
+	return out
+}
