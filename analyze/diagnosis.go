@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/vreport/vreport/analyze/rules"
 	"github.com/vreport/vreport/analyze/stat"
@@ -40,7 +41,7 @@ type Onset struct {
 	Source        string
 	At            int64 // ns
 	Before, After float64
-	Unit          string
+	Plain         bool // the levels are counts or shares, not seconds
 }
 
 // A Symptom is one of the four that users notice.
@@ -155,16 +156,15 @@ func (u *diagSubject) findIncident() {
 			weights = proxySignals
 		}
 		os := onsetsOf(s.signals())
-		o, ok := leadOf(os, weights)
-		if !ok && s.rows != nil {
-			os = append(os, onsetsOf(s.rows.coarse())...)
-			o, ok = leadOf(os, weights)
-		}
 		if s.relative == u.relative {
 			for _, o := range os {
-				u.onsets = append(u.onsets, Onset{Signal: o.signal, Source: s.label, At: u.origin + int64(o.from*1e9), Before: o.before, After: o.after})
+				u.onsets = append(u.onsets, Onset{Signal: o.signal, Source: s.label, At: u.origin + int64(o.from*1e9), Before: o.before, After: o.after, Plain: !strings.HasPrefix(o.signal, "t") && o.signal != "queue"})
 			}
 		}
+		if s.rows != nil {
+			os = append(os, onsetsOf(s.rows.coarse())...)
+		}
+		o, ok := s.leadOf(os, weights)
 		if !ok {
 			continue
 		}
@@ -205,7 +205,7 @@ func (u *diagSubject) gather() {
 			if s.kind != "client" {
 				continue
 			}
-			f := rules.Fact{Source: s.label, Window: "the whole run"}
+			f := rules.Fact{Unit: serving.NoUnit, Source: s.label, Window: "the whole run"}
 			if slices.ContainsFunc(u.quality.Findings, func(q Finding) bool { return q.ID == "generator_saturated" }) {
 				f.Value = 1
 			}

@@ -312,7 +312,12 @@ func (u *diagSubject) across(out rules.Facts, ph map[*source]phases) {
 		}
 	}
 	if hi > 0 {
-		out[rules.BatchLimitRatio] = rules.Fact{Value: hi / lo, Unit: serving.NoUnit, Source: where, Window: "start-up settings", Where: fmt.Sprintf("max_num_seqs from %s to %s", number(lo), number(hi))}
+		out[rules.BatchLimitRatio] = rules.Fact{Value: hi / lo, Unit: serving.NoUnit, Source: where, Window: "start-up settings", Where: "max_num_seqs " + number(lo)}
+		if hi > lo {
+			f := out[rules.BatchLimitRatio]
+			f.Where = fmt.Sprintf("max_num_seqs between %s and %s", number(lo), number(hi))
+			out[rules.BatchLimitRatio] = f
+		}
 	}
 }
 

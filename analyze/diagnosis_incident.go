@@ -22,7 +22,7 @@ type signalRule struct {
 
 // signalRules are the signals in which an incident can show, symptoms first.
 var signalRules = []signalRule{
-	{"ttft", true, 1e-4, 1.5, 0.03, 0.1}, {"ttft_tail", true, 1e-4, 1.6, 0.05, 0.12},
+	{"ttft", true, 1e-4, 1.3, 0.015, 0.1}, {"ttft_tail", true, 1e-4, 1.5, 0.03, 0.12},
 	{"tpot", true, 1e-5, 1.25, 0.003, 0.04}, {"tpot_tail", true, 1e-5, 1.35, 0.004, 0.06},
 	{"failed", false, 0, 1, 0.05, 0.01},
 	{"queue", true, 1e-2, 2, 0.1, 0.2}, {"waiting", true, 1, 2, 2, 0.2}, {"preemptions", true, 1, 2, 2, 0.2}, {"running", true, 1, 1.5, 4, 0.1},
@@ -99,7 +99,7 @@ func onsetOf(s *signal) (onset, bool) {
 		return onset{}, false
 	}
 	o.after = sum / float64(bad)
-	o.weight = rise(r, base, o.after) * math.Sqrt(float64(bad))
+	o.weight = rise(r, base, o.after) * float64(bad) / float64(len(y))
 	return o, true
 }
 
@@ -133,12 +133,26 @@ var symptomSignals = map[string]float64{"ttft": 1, "ttft_tail": 0.7, "tpot": 1, 
 // proxySignals are what a log has instead of latencies.
 var proxySignals = map[string]float64{"waiting": 1, "preemptions": 1, "running": 0.5}
 
-// leadOf is the onset that stands out most among signals with weights.
-func leadOf(all []onset, of map[string]float64) (best onset, ok bool) {
+// leadOf is the onset that stands out most among signals with weights and that
+// the two stretches bear out: windows of bursty traffic waver by chance.
+func (s *source) leadOf(all []onset, of map[string]float64) (onset, bool) {
+	all = slices.DeleteFunc(slices.Clone(all), func(o onset) bool { return of[o.signal] == 0 })
+	slices.SortStableFunc(all, func(a, b onset) int { return cmp.Compare(of[b.signal]*b.weight, of[a.signal]*a.weight) })
 	for _, o := range all {
-		if w := of[o.signal]; w > 0 && (!ok || w*o.weight > of[best.signal]*best.weight) {
-			best, ok = o, true
+		if s.bearsOut(o) {
+			return o, true
 		}
 	}
-	return best, ok
+	return onset{}, false
+}
+
+func (s *source) bearsOut(o onset) bool {
+	b, i := s.phase(0, o.guard), s.phase(o.from, o.to)
+	switch o.signal {
+	case "ttft", "ttft_tail":
+		return i.TTFT.Mean/b.TTFT.Mean >= lateRatio || i.TTFT.P95/b.TTFT.P95 >= tailRatio && i.TTFT.Mean > b.TTFT.Mean
+	case "tpot", "tpot_tail":
+		return i.TPOT.Mean/b.TPOT.Mean >= slowRatio
+	}
+	return true
 }

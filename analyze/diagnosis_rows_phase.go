@@ -245,12 +245,16 @@ func (c *rowChannel) coarse() []*signal {
 	if size < 10 {
 		return nil
 	}
-	out := []*signal{{name: "ttft", unit: "s"}, {name: "tpot", unit: "s"}}
+	out := []*signal{{name: "ttft", unit: "s"}, {name: "tpot", unit: "s"}, {name: "ttft_tail", unit: "s"}}
 	for k := range windows {
 		rows := c.rows[k*size : min(len(c.rows), (k+1)*size)]
-		for i, get := range []func(*diagRow) float64{(*diagRow).first, func(r *diagRow) float64 { return r.tpot }} {
+		for i, get := range []func(*diagRow) float64{(*diagRow).first, func(r *diagRow) float64 { return r.tpot }, (*diagRow).first} {
 			s := spreadOf(known(rows, get))
-			out[i].starts, out[i].values, out[i].n = append(out[i].starts, rows[0].at), append(out[i].values, s.Mean), append(out[i].n, s.N)
+			v := s.Mean
+			if out[i].name == "ttft_tail" {
+				v = s.P95
+			}
+			out[i].starts, out[i].values, out[i].n = append(out[i].starts, rows[0].at), append(out[i].values, v), append(out[i].n, s.N)
 		}
 	}
 	for _, s := range out {

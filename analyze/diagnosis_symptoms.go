@@ -41,7 +41,7 @@ func (u *diagSubject) symptoms(opt Options) []Symptom {
 	clientLate := u.first(client, opt)
 	done := u.unfinished()
 	set := func(k rules.Key, s Symptom, also ...Symptom) {
-		f := rules.Fact{Source: u.label, Window: "baseline against incident"}
+		f := rules.Fact{Unit: serving.NoUnit, Source: u.label, Window: "baseline against incident"}
 		known := s.Known
 		if s.Present {
 			f.Value = 1

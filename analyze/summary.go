@@ -18,6 +18,9 @@ func runSummary(_ context.Context, in *Input, rep *Report) (any, []string, error
 	s := &Summary{Tone: "neutral", Badge: "MEASURED"}
 	s.verdict(rep)
 	s.compared(rep)
+	if d := Value[Diagnoses](rep); d != nil {
+		s.diagnosed(d)
+	}
 	if sw := Value[Sweeps](rep); sw != nil {
 		for _, x := range sw.Sweeps {
 			s.Points = append(s.Points, sweepPoint(x))
@@ -249,4 +252,16 @@ func (s *Summary) chips(in *Input) {
 		}
 	}
 	s.Chips = append(s.Chips, Chip{"files", fmt.Sprint(len(in.Data.Inputs))})
+}
+
+// diagnosed says what explains the symptoms best, or that there are none.
+func (s *Summary) diagnosed(v *Diagnoses) {
+	for _, d := range v.Diagnoses {
+		if len(d.Present()) > 0 {
+			s.Points = append(s.Points, d.Label+": "+d.Verdict)
+		}
+	}
+	if len(v.Diagnoses) == 1 && len(v.Diagnoses[0].Present()) == 0 && v.Diagnoses[0].Known {
+		s.Points = append(s.Points, v.Diagnoses[0].Verdict)
+	}
 }

@@ -75,6 +75,11 @@ func (r *wireReport) add(value any) {
 		r.Ceilings = mapTo(v.Ceilings, newWireCeiling)
 	case *analyze.AdviceList:
 		r.Advice = mapTo(v.Advice, newWireAdvice)
+	case *analyze.Diagnoses:
+		all := mapTo(v.Diagnoses, newWireDiagnosis)
+		if len(all) > 0 {
+			r.Diagnosis, r.MoreDiagnoses = &all[0], all[1:]
+		}
 	case *analyze.Cost:
 		r.Cost = newWireCost(v)
 	case *analyze.Servers:

@@ -35,6 +35,8 @@ type wireReport struct {
 	Ceilings      []wireCeiling   `json:"ceilings,omitzero"`
 	Advice        []wireAdvice    `json:"advice,omitzero"`
 	Experiment    *wireExperiment `json:"experiment,omitempty"`
+	Diagnosis     *wireDiagnosis  `json:"diagnosis,omitempty"`
+	MoreDiagnoses []wireDiagnosis `json:"more_diagnoses,omitempty"`
 	Cost          *wireCost       `json:"cost,omitempty"`
 	Servers       []wireServer    `json:"servers,omitzero"`
 	Timeline      *wireTimeline   `json:"timeline,omitempty"`

@@ -77,6 +77,9 @@ func markdownAt(rep *analyze.Report, opt Options, lim mdLimits) string {
 
 // sections writes what was found, section by section.
 func (m *mdWriter) sections(rep *analyze.Report) {
+	if v := analyze.Value[analyze.Diagnoses](rep); v != nil {
+		m.diagnosis(v)
+	}
 	if v := analyze.Value[analyze.Runs](rep); v != nil {
 		m.runs(v)
 	}

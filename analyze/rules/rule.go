@@ -50,7 +50,7 @@ type Remedy struct{ Text, Price string }
 type Rule struct {
 	ID, Case, Cause string
 	Title           string
-	Required        []Predicate // one that is known and does not hold: not supported
+	Required        []Predicate // one that does not hold: not supported; one that is not known: cannot tell
 	Supports        []Predicate // evidence, with weights
 	Against         []Predicate // counter-evidence, with weights
 	Refutes         []Predicate // one that holds: refuted
@@ -187,7 +187,10 @@ func (v *Verdict) decide(facts Facts) {
 			return
 		}
 	}
+	unknown := slices.ContainsFunc(v.Rule.Required, func(p Predicate) bool { _, known := p.holds(facts); return !known })
 	switch {
+	case unknown:
+		v.Status = CannotTell
 	case v.Score.Coverage < LeastCoverage:
 		v.Status = CannotTell
 	case v.Score.Score >= LeastScore:

@@ -12,6 +12,7 @@ import (
 	"github.com/vreport/vreport/analyze"
 	"github.com/vreport/vreport/analyze/cube"
 	"github.com/vreport/vreport/analyze/promql"
+	hypotheses "github.com/vreport/vreport/analyze/rules"
 	"github.com/vreport/vreport/ingest"
 	"github.com/vreport/vreport/ingest/column"
 	"github.com/vreport/vreport/ingest/serving"
@@ -228,6 +229,20 @@ func (o *options) setPromQL(vs []given) error {
 		}
 		o.analyze.PromQL = append(o.analyze.PromQL, analyze.Query{Name: name, Expr: strings.TrimSpace(expr)})
 		o.ingest.KeepRaw = true
+	}
+	return errors.Join(errs...)
+}
+
+// setDiagnosis reads limits of the diagnosis' rules.
+func (o *options) setDiagnosis(vs []given) error {
+	var errs []error
+	for _, v := range vs {
+		r, err := hypotheses.ParseOverride(v.text)
+		if err != nil {
+			errs = append(errs, wrong(v, "%w", err))
+			continue
+		}
+		o.analyze.Diagnosis = append(o.analyze.Diagnosis, r)
 	}
 	return errors.Join(errs...)
 }

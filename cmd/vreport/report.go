@@ -50,6 +50,7 @@ type ReportFlags struct {
 	Side     *string  `name:"side" placeholder:"client|server" help:"Where the times of a trace were measured."`
 	Workload []string `name:"workload" sep:"none" placeholder:"NAME=COLUMN=VALUE" help:"Name the workload of rows whose text column has a value, or matches =~REGEX; the column run stands for a file's label or path. First match wins. Repeatable."`
 	PromQL   []string `name:"promql" sep:"none" placeholder:"NAME=EXPR" help:"Draw a PromQL expression over the scrapes in the timeline: queue=max(vllm:num_requests_waiting). Repeatable."`
+	Diagnose []string `name:"diagnosis" sep:"none" placeholder:"CAUSE.FACT=LIMIT" help:"Change a limit of the diagnosis, e.g. over_capacity.queue_share=0.5..0.9, in the table of docs/diagnosis.md. Repeatable."`
 	Annotate []string `name:"annotation" sep:"none" placeholder:"'TIME TEXT'" help:"Mark a moment in the timeline, a deploy for instance. Repeatable."`
 	UseMTime *bool    `name:"use-mtime" help:"Take the time of a scrape that says none from its file's time."`
 

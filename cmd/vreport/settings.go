@@ -36,6 +36,7 @@ var settings = []*setting{
 	{name: "map", shape: pairs, echo: true, apply: (*options).setMap},
 	{name: "workload", shape: pairs, echo: true, apply: (*options).setWorkload},
 	{name: "promql", shape: pairs, echo: true, apply: (*options).setPromQL},
+	{name: "diagnosis", shape: pairs, echo: true, apply: (*options).setDiagnosis},
 	{name: "annotation", shape: list, echo: true, apply: (*options).setAnnotation},
 	{name: "side", shape: one, echo: true, apply: (*options).setSide},
 	{name: "model", shape: one, echo: true, apply: (*options).setModel},

@@ -185,12 +185,9 @@ func outcomeOf(all *analyze.Diagnoses) string {
 	if top := d.Top(); top != nil {
 		return top.Cause
 	}
-	if len(d.Present()) == 0 && slices.ContainsFunc(d.Symptoms, func(s analyze.Symptom) bool { return s.Known }) &&
-		!slices.ContainsFunc(d.Hypotheses, func(h analyze.Hypothesis) bool { return h.Status == rules.CannotTell }) {
-		return none
-	}
 	for _, h := range d.Hypotheses {
-		if h.Status == rules.CannotTell {
+		// Whether the load generator was the limit is the quality section's to say.
+		if h.Status == rules.CannotTell && h.Cause != "load_generator" {
 			return cannotTell
 		}
 	}
