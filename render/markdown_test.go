@@ -90,8 +90,8 @@ func TestMarkdownTablesAreWhole(t *testing.T) {
 			t.Errorf("%d cells, want %d: %q", n-1, cols-1, l)
 		}
 	}
-	if tables != 5 {
-		t.Errorf("%d tables, want 5: runs, ceilings, slices, servers, inputs", tables)
+	if tables != 6 {
+		t.Errorf("%d tables, want 6: diagnosis, runs, ceilings, slices, servers, inputs", tables)
 	}
 }
 

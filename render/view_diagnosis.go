@@ -56,7 +56,7 @@ func newDiagnosisItem(id string, d *analyze.Diagnosis) diagnosisItem {
 	}
 	it.Symptoms = symptomTable(id, d)
 	for i, h := range d.Hypotheses {
-		hv := newHypothesisView(fmt.Sprintf("%s-%s", id, h.Cause), h)
+		hv := newHypothesisView(id+"-"+strings.ReplaceAll(h.Cause, "_", "-"), h)
 		if i < 3 && (h.Status == rules.Supported || h.Status == rules.CannotTell && len(d.Present()) > 0) {
 			hv.Open = i == 0
 			it.Hypotheses = append(it.Hypotheses, hv)
