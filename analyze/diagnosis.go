@@ -29,7 +29,7 @@ type Diagnosis struct {
 	Symptoms   []Symptom
 	Stages     []Stage
 	Checks     []CheckResult
-	Hypotheses []Hypothesis
+	Hypotheses []Explanation
 	Separate   string
 	Verdict    string // the outcome in a sentence
 }
@@ -52,8 +52,8 @@ type Symptom struct {
 	Evidence []string
 }
 
-// A Hypothesis is a rule applied to the data.
-type Hypothesis struct {
+// An Explanation is a rule applied to the data.
+type Explanation struct {
 	ID, Case, Cause, Title string
 	Status                 rules.Status
 	Score, Coverage        float64
@@ -63,7 +63,7 @@ type Hypothesis struct {
 }
 
 // Top is the best supported hypothesis, nil where none is supported.
-func (d *Diagnosis) Top() *Hypothesis {
+func (d *Diagnosis) Top() *Explanation {
 	if len(d.Hypotheses) > 0 && d.Hypotheses[0].Status == rules.Supported {
 		return &d.Hypotheses[0]
 	}
@@ -215,9 +215,9 @@ func (u *diagSubject) gather() {
 }
 
 // hypothesisOf puts a verdict into words.
-func hypothesisOf(v rules.Verdict, facts rules.Facts) Hypothesis {
+func hypothesisOf(v rules.Verdict, facts rules.Facts) Explanation {
 	r := v.Rule
-	h := Hypothesis{ID: r.ID, Case: r.Case, Cause: r.Cause, Title: r.Title, Status: v.Status, Score: v.Score.Score, Coverage: v.Score.Coverage, Next: r.Next, Remedies: r.Remedies}
+	h := Explanation{ID: r.ID, Case: r.Case, Cause: r.Cause, Title: r.Title, Status: v.Status, Score: v.Score.Score, Coverage: v.Score.Coverage, Next: r.Next, Remedies: r.Remedies}
 	seen := map[rules.Key]bool{}
 	for _, rd := range v.Readings {
 		if !rd.Known || seen[rd.Fact] && rd.Kind != "against" {

@@ -35,7 +35,7 @@ func fixtureDiagnosis() *analyze.Diagnoses {
 			{Case: "E", ID: "gpu_idle", Question: "Were the GPUs idle?", Answer: "no", Value: serving.Some(0.9), Threshold: serving.Some(0.4), AtMost: true, Unit: serving.Share},
 			{Case: "E", ID: "cpu_throttled", Question: "Was the API server throttled?", Answer: "needs", Threshold: serving.Some(0.05), Needs: "container_cpu_cfs_throttled_periods_total"},
 		},
-		Hypotheses: []analyze.Hypothesis{
+		Hypotheses: []analyze.Explanation{
 			{ID: "prefill_cost", Case: "B", Cause: "long_prompts", Title: "A few prompts have become long", Status: rules.Supported, Score: 0.82, Coverage: 0.9,
 				For: []string{"prompt p95: 2.54 (counts above 1.2; " + hostileText + ")"}, Against: []string{"queue's share: 10 %"}, Missing: []string{"cached tokens"}, Next: []string{"Look at the long requests first."},
 				Remedies: []rules.Remedy{{Text: "Fewer retrieved chunks.", Price: "Answers may lose context."}}},

@@ -118,7 +118,7 @@ func newWireCheck(c analyze.CheckResult) wireCheck {
 		Window: c.Window, Source: c.Source, Where: c.Where, PromQL: c.PromQL, Needs: c.Needs}
 }
 
-func newWireHypothesis(h analyze.Hypothesis) wireHypothesis {
+func newWireHypothesis(h analyze.Explanation) wireHypothesis {
 	return wireHypothesis{ID: h.ID, Case: h.Case, Cause: h.Cause, Title: h.Title, Status: string(h.Status), Score: wireFloat(h.Score), Coverage: wireFloat(h.Coverage),
 		For: texts(h.For), Against: texts(h.Against), Missing: texts(h.Missing), Next: texts(h.Next),
 		Remedies: mapTo(h.Remedies, func(r rules.Remedy) wireRemedy { return wireRemedy{r.Text, r.Price} })}

@@ -116,7 +116,7 @@ func statusText(s rules.Status) (string, string) {
 	return "not supported", "neutral"
 }
 
-func newHypothesisView(id string, h analyze.Hypothesis) hypothesisView {
+func newHypothesisView(id string, h analyze.Explanation) hypothesisView {
 	v := hypothesisView{ID: id, Title: fmt.Sprintf("%s (case %s, %s)", h.Title, h.Case, h.Cause)}
 	v.Status, v.Tone = statusText(h.Status)
 	v.Score = fmt.Sprintf("score %.2f, %s of the evidence known", h.Score, FormatShare(h.Coverage))
