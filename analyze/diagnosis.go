@@ -149,13 +149,15 @@ func (u *diagSubject) diagnose(opt Options) *Diagnosis {
 // findIncident looks for the first change for the worse, in users' latencies
 // before what a log has instead of them.
 func (u *diagSubject) findIncident() {
-	u.own = map[*source]onset{}
+	u.own, u.searched = map[*source]onset{}, map[*source]bool{}
 	for _, s := range u.sources {
 		weights := symptomSignals
 		if s.rows == nil && s.servers.log {
 			weights = proxySignals
 		}
-		os := onsetsOf(s.signals())
+		signals := s.signals()
+		u.searched[s] = slices.ContainsFunc(signals, func(g *signal) bool { return g.windows() >= leastWindows })
+		os := onsetsOf(signals)
 		if s.relative == u.relative {
 			for _, o := range os {
 				u.onsets = append(u.onsets, Onset{Signal: o.signal, Source: s.label, At: u.origin + int64(o.from*1e9), Before: o.before, After: o.after, Plain: !strings.HasPrefix(o.signal, "t") && o.signal != "queue"})
@@ -315,7 +317,7 @@ func (d *Diagnosis) sentence(facts rules.Facts) string {
 	}
 	if len(present) == 0 {
 		if !slices.ContainsFunc(d.Symptoms, func(s Symptom) bool { return s.Known }) {
-			return "The data tell of no symptom, present or absent."
+			return "The data do not tell whether there is a symptom: they are too few or too short to find a change in, and there is no objective (--slo) to hold them against."
 		}
 		s := "No symptom: nothing got worse against the beginning of the data"
 		if slices.ContainsFunc(d.Symptoms, func(s Symptom) bool {

@@ -114,6 +114,17 @@ func (s *signal) end(i int) float64 {
 	return s.at(i) + s.step
 }
 
+// windows counts those with a value.
+func (s *signal) windows() int {
+	n := 0
+	for i, v := range s.values {
+		if !math.IsNaN(v) && (s.n == nil || s.n[i] > 0) {
+			n++
+		}
+	}
+	return n
+}
+
 // between are the values of the windows that lie in a stretch.
 func (s *signal) between(from, to float64) []float64 {
 	if s == nil || s.step <= 0 {

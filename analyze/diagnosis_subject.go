@@ -37,13 +37,14 @@ type diagSubject struct {
 	sources  []*source // trace before scrapes before client before log
 	span     float64
 
-	lead    onset // where the incident shows most
-	found   bool
-	own     map[*source]onset
-	onsets  []Onset
-	phases  map[*source]phases
-	facts   rules.Facts
-	quality *QualityFindings // nil: not looked at
+	lead     onset // where the incident shows most
+	found    bool
+	own      map[*source]onset
+	searched map[*source]bool // long enough for a change to be looked for
+	onsets   []Onset
+	phases   map[*source]phases
+	facts    rules.Facts
+	quality  *QualityFindings // nil: not looked at
 }
 
 var kindOrder = []string{"trace", "scrapes", "client", "log"}

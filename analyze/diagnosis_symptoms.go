@@ -128,7 +128,7 @@ func (u *diagSubject) first(s *source, opt Options) Symptom {
 	if s == nil {
 		return u.queueInstead(out)
 	}
-	out.Known = true
+	out.Known = u.searched[s]
 	p := u.phases[s]
 	if !p.known || !enough(p.base, p.bad, ttftSpread, leastForPhase) {
 		return out
@@ -187,7 +187,7 @@ func (u *diagSubject) streaming(server, client *source, opt Options) Symptom {
 		}
 		return out
 	}
-	out.Known = true
+	out.Known = u.searched[s]
 	p := u.phases[s]
 	if p.known && enough(p.base, p.bad, tpotSpread, leastForPhase) {
 		for _, x := range [][2]float64{{p.base.TPOT.P50, p.bad.TPOT.P50}, {p.base.TPOT.Mean, p.bad.TPOT.Mean}} {
@@ -209,7 +209,7 @@ func (u *diagSubject) tail(s *source) Symptom {
 	if s == nil {
 		return out
 	}
-	out.Known = true
+	out.Known = u.searched[s]
 	p := u.phases[s]
 	if !p.known || !enough(p.base, p.bad, ttftSpread, leastForP95) {
 		return out
