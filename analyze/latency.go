@@ -47,7 +47,7 @@ func runLatency(_ context.Context, in *Input, rep *Report) (any, []string, error
 		"Latencies cover completed requests; failed, cancelled and timed-out ones are counted beside them.",
 	}
 	if slices.ContainsFunc(in.tables, func(t *table) bool { return t.cube != nil && t.cube.Scanned }) {
-		notes = append(notes, "Of more than 32,768 requests read from files it is not known whether slow ones come in bursts (no percentile is marked ≈), and the curves are drawn within 1/128 of each value; percentiles, their intervals, counts and means are exact unless an error is stated.")
+		notes = append(notes, "Of a table that is scanned and not held (more than 32,768 requests, or text whose length is not known beforehand) it is not known whether slow ones come in bursts (no percentile is marked ≈), and the curves are drawn within 1/128 of each value; percentiles, their intervals, counts and means are exact unless an error is stated.")
 	}
 	return &l, notes, nil
 }

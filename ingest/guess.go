@@ -29,24 +29,27 @@ var vllmClient = []mark{
 	{"best_of", "benchmark_serving.py of vLLM 0.8 or earlier"},
 }
 
+var scrapeMarks = []mark{
+	{"vllm:num_requests_waiting_by_reason", "vLLM 0.21 or later"},
+	{"vllm:prompt_tokens_by_source*", "vLLM 0.20 or later"},
+	{"vllm:estimated_flops_per_gpu*", "vLLM about 0.14 or later"},
+	{"vllm:request_prefill_kv_computed_tokens", "vLLM about 0.13 or later"},
+	{"vllm:inter_token_latency_seconds", "vLLM 0.11 or later"},
+	{"vllm:request_time_per_output_token_seconds", "vLLM about 0.10.2 or later"},
+	{"vllm:kv_cache_usage_perc", "vLLM 0.9 or later"},
+	{"vllm:gpu_prefix_cache_queries*", "vLLM 0.8 to 0.12"},
+	{"vllm:num_requests_swapped", "vLLM with the V0 engine"},
+	{"vllm:cpu_cache_usage_perc", "vLLM with the V0 engine"},
+	{"vllm:avg_prompt_throughput_toks_per_s", "vLLM 0.6 or earlier"},
+}
+
 // marks by format. A prometheus scrape is of a server: its families are asked
 // in vLLM's own spelling.
 var marks = map[string][]mark{
-	"vllm-serve": vllmClient,
-	"vllm-sweep": vllmClient,
-	"prometheus-text": {
-		{"vllm:num_requests_waiting_by_reason", "vLLM 0.21 or later"},
-		{"vllm:prompt_tokens_by_source*", "vLLM 0.20 or later"},
-		{"vllm:estimated_flops_per_gpu*", "vLLM about 0.14 or later"},
-		{"vllm:request_prefill_kv_computed_tokens", "vLLM about 0.13 or later"},
-		{"vllm:inter_token_latency_seconds", "vLLM 0.11 or later"},
-		{"vllm:request_time_per_output_token_seconds", "vLLM about 0.10.2 or later"},
-		{"vllm:kv_cache_usage_perc", "vLLM 0.9 or later"},
-		{"vllm:gpu_prefix_cache_queries*", "vLLM 0.8 to 0.12"},
-		{"vllm:num_requests_swapped", "vLLM with the V0 engine"},
-		{"vllm:cpu_cache_usage_perc", "vLLM with the V0 engine"},
-		{"vllm:avg_prompt_throughput_toks_per_s", "vLLM 0.6 or earlier"},
-	},
+	"vllm-serve":      vllmClient,
+	"vllm-sweep":      vllmClient,
+	"prometheus-text": scrapeMarks, "openmetrics": scrapeMarks, "prometheus-api": scrapeMarks,
+	"prometheus-dump": scrapeMarks, "prometheus-tsdb": scrapeMarks,
 	"guidellm": {
 		{"requests.info.timings.*", "GuideLLM 0.4 or later"},
 		{"requests.start_time", "GuideLLM 0.3 or earlier"},
@@ -56,12 +59,6 @@ var marks = map[string][]mark{
 		{"metadata.request_start_ns", "AIPerf of November 2025 or later"},
 		{"metadata.timestamp_ns", "AIPerf of October 2025 or earlier"},
 	},
-}
-
-func init() {
-	for _, f := range []string{"openmetrics", "prometheus-api", "prometheus-dump", "prometheus-tsdb"} {
-		marks[f] = marks["prometheus-text"]
-	}
 }
 
 // guessVersion says what a file's fields betray of the version that wrote it; ""

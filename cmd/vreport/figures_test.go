@@ -119,7 +119,7 @@ func plain(v any) any {
 	case map[string]any:
 		for k, x := range v {
 			switch k {
-			case "source", "row", "line", "at", "columns", "files", "command", "quality":
+			case "source", "row", "line", "at", "columns", "files", "command", "quality", "notes":
 				delete(v, k)
 			default:
 				v[k] = plain(x)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -85,6 +86,9 @@ func TestDocumentedCommandsParse(t *testing.T) {
 func TestDocumentedFlags(t *testing.T) {
 	usage := readFile(t, "docs/usage.md") + readFile(t, "README.md")
 	known := flagsOf(t, "report")
+	for _, command := range []string{"compare", "rollup", "sql", "inspect"} {
+		maps.Copy(known, flagsOf(t, command))
+	}
 	for name := range known {
 		if name != "help" && name != "output" && !strings.Contains(usage, "--"+name) {
 			t.Errorf("--%s is not in docs/usage.md", name)

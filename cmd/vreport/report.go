@@ -223,12 +223,19 @@ func keepApart(outs []*output, ds *serving.Dataset) error {
 			at, err := os.Stat(in.Path)
 			return err == nil && os.SameFile(st, at)
 		}
-		ds.Inputs = slices.DeleteFunc(ds.Inputs, func(in *serving.Input) bool { return in.Format == "unknown" && same(in) })
+		ds.Inputs = slices.DeleteFunc(ds.Inputs, func(in *serving.Input) bool { return same(in) && unused(ds, in) })
 		if slices.ContainsFunc(ds.Inputs, same) {
 			return fmt.Errorf("%s: %s is one of the inputs, want another file name", o.flag, o.path)
 		}
 	}
 	return nil
+}
+
+// unused reports whether nothing of an input is in the dataset: a file that is
+// nothing we know, or an earlier report beside what it was made from.
+func unused(ds *serving.Dataset, in *serving.Input) bool {
+	earlier := in.Format == "vreport-report" && !slices.ContainsFunc(ds.Runs, func(r *serving.Run) bool { return r.Source.Path == in.Path })
+	return in.Format == "unknown" || earlier
 }
 
 // groupable says whether a --group-by that was given names columns: those of
