@@ -8,6 +8,7 @@
 #   make samples        out/samples-full: the whole sample data set, simulated anew
 #   make calibrate      the simulator against a measured sweep, CORPUS=DIR
 #   make study-diagnosis  how often the diagnosis finds what was planted, seeds 101 to 110
+#   make study-compare  how often comparisons are right: the table of docs/compare-study.md
 #   make golden         rewrite the golden files of the tests
 #   make peers          the engines and parsers that the tests try queries on
 #   make fuzz           every fuzz target, FUZZTIME each
@@ -36,7 +37,7 @@ GOBUILD := $(GO) build -trimpath
 GOFILES = $(shell find . \( -name node_modules -o -name out -o -name bin -o -name '.?*' \) -prune -o -name '*.go' -print)
 
 .DELETE_ON_ERROR:
-.PHONY: report build test check browser peers samples calibrate study-diagnosis golden fuzz mutants bench corpus release-check clean
+.PHONY: report build test check browser peers samples calibrate study-compare study-diagnosis golden fuzz mutants bench corpus release-check clean
 
 report: build
 	rm -rf out/samples
@@ -92,6 +93,10 @@ calibrate:
 # The rules were tuned on seeds 1 to 10: other seeds say how good they are.
 study-diagnosis:
 	$(GO) run ./samples/study -from 101 -to 110
+
+# Some minutes. Seeds 1 to 100 are for tuning: go run ./samples/comparestudy -from 1 -to 100 -list
+study-compare:
+	$(GO) run ./samples/comparestudy
 
 golden: $(BUNDLE)
 	$(GO) test $$(grep -rlE --include='*_test.go' 'flag\.Bool\("update"' analyze cmd ingest render samples templates --exclude-dir=node_modules | xargs -n1 dirname | sort -u | sed 's|^|./|') -update

@@ -232,6 +232,9 @@ func (c *comparing) cautions() {
 	if workload {
 		add("the workload is not the same on both sides (%s): compare slices, not totals", strings.Join(c.workloadKeys(), ", "))
 	}
+	if len(keys) == 0 && !workload && len(c.called(verdict.Faster))+len(c.called(verdict.Slower)) > 0 {
+		add("nothing that the files state was changed: what differs between the sides is not in them, so no cause can be named")
+	}
 	if c.otherHarness() {
 		add("the sides were measured by different harnesses (%s and %s): only figures that mean the same in both are compared", orMissing(c.values(before, factHarness)), orMissing(c.values(after, factHarness)))
 	}

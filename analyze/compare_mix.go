@@ -78,10 +78,12 @@ func (c *comparing) mix() {
 }
 
 // explains reports whether a change that matters is the mix's: within cells what
-// is left is below the threshold.
+// is left is below the threshold, or no more than the same thing differs from
+// itself, and a fraction of what the mix did.
 func (m *MixShift) explains(r *verdict.Row) bool {
 	limit := r.Threshold * m.Before
-	return m.Before > 0 && math.Abs(m.Mix) > limit && math.Abs(m.Within) <= limit && math.Abs(m.Mix) > math.Abs(m.Within)
+	rest := max(limit, r.Floor.Or(0)*m.Before)
+	return m.Before > 0 && math.Abs(m.Mix) > limit && math.Abs(m.Within) <= rest && math.Abs(m.Mix) > 2*math.Abs(m.Within)
 }
 
 // mixOf splits one figure by the finest cells that both sides have.

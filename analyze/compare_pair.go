@@ -31,7 +31,7 @@ func (c *comparing) pair() {
 		b, a := groups[before][k], groups[after][k]
 		switch {
 		case len(b) > 0 && len(a) > 0:
-			c.out.Pairs = append(c.out.Pairs, newPair(b, a, keys))
+			c.pairLengths(b, a, keys)
 		default:
 			c.unpaired(append(b, a...))
 		}
@@ -87,7 +87,7 @@ func (c *comparing) unpaired(units []*unit) {
 		if !u.trace() {
 			why = "the other side has no run at " + loadText(u.run)
 			if c.hasLoad(1-u.side, u.run) {
-				why += " with the same settings"
+				why += " with the same settings and like lengths"
 			}
 		}
 		c.out.Unpaired = append(c.out.Unpaired, Unpaired{Side: c.in.sides.Names[u.side], Label: u.label, Why: why})

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"math"
 	"slices"
 
 	"github.com/vreport/vreport/analyze/verdict"
@@ -25,12 +26,43 @@ var levelFigures = []verdict.Figure{
 	{Metric: serving.E2E, Stat: "p50"}, {Metric: serving.RateRequests}, {Metric: serving.RateOutput}, {Metric: verdict.FailedShare},
 }
 
-// headline are the figures that decide, the user's or the default.
+// headline are the figures that decide, the user's or the default. Many files
+// have no p95: the default then rests on the nearest statistic that both sides
+// have, the tail first.
 func (c *comparing) headline() []verdict.Figure {
 	if len(c.in.Opt.Headline) > 0 {
 		return c.in.Opt.Headline
 	}
-	return DefaultHeadline
+	var out []verdict.Figure
+	for _, f := range DefaultHeadline {
+		out = append(out, c.stated(f))
+	}
+	return out
+}
+
+// stated is the figure, or the next one of its metric that both sides have.
+func (c *comparing) stated(f verdict.Figure) verdict.Figure {
+	if f.Stat == "" {
+		return f
+	}
+	for _, name := range []string{f.Stat, "p99", "p90", "p50", "mean"} {
+		g := verdict.Figure{Metric: f.Metric, Stat: name}
+		if slices.ContainsFunc(c.out.Pairs, func(p *Pair) bool { return comparable(g, p) && p.has(g) }) {
+			return g
+		}
+	}
+	return f
+}
+
+// has reports whether both sides have a figure at the level.
+func (p *Pair) has(f verdict.Figure) bool {
+	missing := func(u *unit) bool { return math.IsNaN(u.value(f)) }
+	for _, us := range p.units {
+		if !slices.ContainsFunc(us, func(u *unit) bool { return !missing(u) }) {
+			return false
+		}
+	}
+	return true
 }
 
 // rows compares every figure over all levels and at each.
@@ -74,7 +106,14 @@ func (c *comparing) figure(f verdict.Figure, pairs []*Pair, family int) (*verdic
 		if !comparable(f, p) || c.rateIsLoad(f, p) {
 			continue
 		}
-		strata = append(strata, verdict.Stratum{Before: sample(p.units[before], f), After: sample(p.units[after], f)})
+		b, a := sample(p.units[before], f), sample(p.units[after], f)
+		if p.replays(before) {
+			b.Replayed = choiceOf(p.units[before][0].dists(), f)
+		}
+		if p.replays(after) {
+			a.Replayed = choiceOf(p.units[after][0].dists(), f)
+		}
+		strata = append(strata, verdict.Stratum{Before: b, After: a})
 	}
 	r, ok := verdict.Compare(f, c.in.Opt.threshold(f), strata, family)
 	if ok && c.out.SameFiles {

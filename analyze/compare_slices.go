@@ -261,7 +261,14 @@ func (c *comparing) sliceRows(s *sliced) {
 		var strata []verdict.Stratum
 		for _, p := range c.out.Pairs {
 			if c.slicePair(s, p) && comparable(f, p) {
-				strata = append(strata, verdict.Stratum{Before: s.sample(p.units[before], f), After: s.sample(p.units[after], f)})
+				b, a := s.sample(p.units[before], f), s.sample(p.units[after], f)
+				if p.replays(before) {
+					b.Replayed = choiceOf(s.cells[p.units[before][0]].Dists, f)
+				}
+				if p.replays(after) {
+					a.Replayed = choiceOf(s.cells[p.units[after][0]].Dists, f)
+				}
+				strata = append(strata, verdict.Stratum{Before: b, After: a})
 			}
 		}
 		r, ok := verdict.Compare(f, c.in.Opt.thresholdIn(s.by, f), strata, len(sliceFigures))
@@ -283,6 +290,7 @@ func (s *sliced) sample(units []*unit, f verdict.Figure) verdict.Sample {
 		if f.Metric == verdict.FailedShare {
 			if x.Counts.Failed.OK {
 				out.N, out.Of = out.N+x.Counts.Failed.V, out.Of+x.Counts.Sent.V
+				out.Each = append(out.Each, verdict.Count{N: x.Counts.Failed.V, Of: x.Counts.Sent.V})
 			}
 			out.Values = append(out.Values, 0)
 			continue
@@ -312,5 +320,5 @@ func (s *sliced) inside(u *unit, f verdict.Figure, out *verdict.Sample) {
 		return
 	}
 	q, _ := d.Q(p)
-	out.Lo, out.Hi, out.Spread = q.Lo, q.Hi, u.table.spread(f.Metric)
+	out.Lo, out.Hi, out.Drift = q.Lo, q.Hi, u.table.drift(f.Metric, p)
 }

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/vreport/vreport/analyze/cube"
 	"github.com/vreport/vreport/analyze/stat"
 	"github.com/vreport/vreport/analyze/verdict"
 	"github.com/vreport/vreport/ingest/serving"
@@ -120,10 +119,12 @@ func sample(units []*unit, f verdict.Figure) verdict.Sample {
 		case verdict.FailedShare:
 			if n.Failed.OK {
 				s.N, s.Of = s.N+n.Failed.V, s.Of+n.Sent.V
+				s.Each = append(s.Each, verdict.Count{N: n.Failed.V, Of: n.Sent.V})
 			}
 		case verdict.GoodShare:
 			if g := u.goodput(); g != nil && g.Origin == FromRequests {
 				s.N, s.Of = s.N+g.Good.V, s.Of+g.Of.V
+				s.Each = append(s.Each, verdict.Count{N: g.Good.V, Of: g.Of.V})
 			}
 		}
 	}
@@ -146,58 +147,7 @@ func (u *unit) inside(f verdict.Figure, s *verdict.Sample) {
 		q, _ := d.Q(p)
 		s.Lo, s.Hi = q.Lo, q.Hi
 	}
-	s.Spread = u.table.spread(f.Metric)
-}
-
-// spread is how much more the windows of a trace differ in their median than
-// windows of independent requests would: what a drifting load does to every
-// interval. 1 where it cannot be told.
-func (t *table) spread(k serving.MetricKey) float64 {
-	if t == nil || t.time < 0 {
-		return 1
-	}
-	all := t.total().Summaries[k]
-	if all == nil {
-		return 1
-	}
-	mid := quantileOf(all, 0.5)
-	if mid == nil || !mid.Lo.OK || !mid.Hi.OK || mid.Hi.V <= mid.Lo.V {
-		return 1
-	}
-	// The variance that one request's worth of a median would have.
-	se := (mid.Hi.V - mid.Lo.V) / (2 * 1.959964)
-	unit := se * se * float64(all.N)
-	sum, n := 0.0, 0
-	for _, c := range t.cube.Groups[t.time].Cells {
-		s := c.Summaries[k]
-		if s == nil || s.N < minWindowRows {
-			continue
-		}
-		if q := quantileOf(s, 0.5); q != nil {
-			d := q.Value - mid.Value
-			sum, n = sum+d*d*float64(s.N)/unit, n+1
-		}
-	}
-	if n < minWindows {
-		return 1
-	}
-	return max(1, sum/float64(n))
-}
-
-// A window needs this many requests for a median, and a trace this many such
-// windows, before they tell anything of its drift.
-const (
-	minWindowRows = 10
-	minWindows    = 5
-)
-
-func quantileOf(s *cube.Summary, p float64) *cube.Quantile {
-	for i := range s.Quantiles {
-		if s.Quantiles[i].P == p {
-			return &s.Quantiles[i]
-		}
-	}
-	return nil
+	s.Drift = u.table.drift(f.Metric, p)
 }
 
 // blockOf is the length of the blocks that a run is resampled in.

@@ -19,11 +19,15 @@ func Holm(p []float64) []float64 {
 
 // BenjaminiHochberg adjusts p values so that of those called, the share of false
 // alarms keeps its level. It is for exploring many slices.
-func BenjaminiHochberg(p []float64) []float64 {
-	out, m := make([]float64, len(p)), float64(len(p))
-	best := 1.0
+func BenjaminiHochberg(p []float64) []float64 { return BenjaminiHochbergOf(p, float64(len(p))) }
+
+// BenjaminiHochbergOf is BenjaminiHochberg of p values that are worth only so many
+// independent tests.
+func BenjaminiHochbergOf(p []float64, tests float64) []float64 {
+	out, best := make([]float64, len(p)), 1.0
 	for i, k := range slices.Backward(ascending(p)) {
-		best = min(best, m*p[k]/float64(i+1))
+		// No p gets smaller: the last of many that are one is as good as the first.
+		best = min(best, max(1, tests/float64(i+1))*p[k])
 		out[k] = best
 	}
 	return out

@@ -3,6 +3,7 @@ package verdict
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/vreport/vreport/analyze/stat"
 	"github.com/vreport/vreport/ingest/serving"
@@ -35,15 +36,17 @@ func Decide(rows []*Row, family Family) {
 	}
 }
 
-// DecideEach explores each figure by itself: the question of whose TTFT changed is
+// DecideEach explores each metric by itself: the question of whose TTFT changed is
 // not to be drowned by asking after failures, too.
 func DecideEach(rows []*Row) {
-	byFigure := map[Figure][]*Row{}
+	byMetric := map[serving.MetricKey][]*Row{}
 	for _, r := range rows {
-		byFigure[r.Figure] = append(byFigure[r.Figure], r)
+		byMetric[r.Figure.Metric] = append(byMetric[r.Figure.Metric], r)
 	}
-	for _, list := range byFigure {
-		Decide(list, Explored)
+	for _, list := range byMetric {
+		tested := slices.DeleteFunc(slices.Clone(list), func(r *Row) bool { return !r.P.OK })
+		n := tests(tested)
+		Decide(list, func(p []float64) []float64 { return stat.BenjaminiHochbergOf(p, n) })
 	}
 }
 
@@ -60,7 +63,7 @@ func (r *Row) call() {
 		return
 	}
 	if !r.PAdjusted.OK {
-		r.Why = "a ratio without an interval: the data have neither requests nor repeats"
+		r.Why = "a ratio without an interval: no repeats, and no requests or too few of them"
 		return
 	}
 	limit, half := r.limits()
@@ -76,8 +79,8 @@ func (r *Row) call() {
 		r.Why = "the interval comes too close to no change"
 	case r.Floor.OK && math.Abs(r.log) <= math.Log1p(r.Floor.V):
 		r.Why = fmt.Sprintf("no more than the same thing differs from itself: %.2g %%", r.Floor.V*100)
-	case r.Assumed.OK && math.Abs(r.log) <= math.Log1p(r.Assumed.V):
-		r.Why = fmt.Sprintf("one run a side: the noise between runs is not known, and below %.3g %% it could be that", r.Assumed.V*100)
+	case r.Assumed.OK && math.Abs(r.log) <= r.assumed():
+		r.Why = fmt.Sprintf("one run a side: the noise between runs is not known, and below %.3g %s it could be that", r.Assumed.V*100, r.unit())
 	case r.Figure.Better() == serving.Indifferent:
 		r.Why = "changed, and neither direction is better"
 	case (r.log > 0) == (r.Figure.Better() == serving.LowerIsBetter):
@@ -93,6 +96,21 @@ func (r *Row) limits() (limit, half float64) {
 		return r.Threshold, r.Threshold / 2
 	}
 	return math.Log1p(r.Threshold), math.Log1p(r.Threshold / 2)
+}
+
+// assumed is the assumed noise between runs on the scale of the effect.
+func (r *Row) assumed() float64 {
+	if r.Figure.IsShare() {
+		return r.Assumed.V
+	}
+	return math.Log1p(r.Assumed.V)
+}
+
+func (r *Row) unit() string {
+	if r.Figure.IsShare() {
+		return "percentage points"
+	}
+	return "%"
 }
 
 func (r *Row) margin() string {

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"math"
+	"slices"
 
 	"github.com/vreport/vreport/analyze/stat"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -22,9 +23,10 @@ type effect struct {
 	se     float64 // NaN where not known
 	df     float64 // of se; +Inf where it is no estimate from few runs
 	method Method
-	p      float64 // where the method has one of its own; NaN: from log, se and df
-	lo, hi float64 // log interval, where the method has one of its own; NaN otherwise
-	halves float64 // the largest |log ratio| between the halves of one side's run; NaN where not known
+	p      float64   // where the method has one of its own; NaN: from log, se and df
+	lo, hi float64   // log interval, where the method has one of its own; NaN otherwise
+	noise  []float64 // of Welch's test: what each run deviates by from its side's mean, as it enters the effect
+	halves float64   // the largest |log ratio| between the halves of one side's run; NaN where not known
 }
 
 // estimate is the effect within one stratum. family is how many figures share
@@ -36,7 +38,11 @@ func (s Stratum) estimate(f Figure, family int) (effect, bool) {
 		return e, false
 	}
 	if len(b) >= 2 && len(a) >= 2 {
-		return repeated(b, a, family)
+		e, ok := repeated(b, a, family)
+		if v := s.Before.Replayed + s.After.Replayed; ok && v > 0 {
+			e.widen(v)
+		}
+		return e, ok
 	}
 	e.log = meanLog(a) - meanLog(b)
 	if len(b) == 1 && len(a) == 1 {
@@ -52,6 +58,7 @@ func repeated(b, a []float64, family int) (effect, bool) {
 		return effect{}, false
 	}
 	e := effect{log: math.Log(w.Ratio), df: w.DF, p: w.P, method: ByWelch, halves: math.NaN(), lo: math.Log(w.Lo), hi: math.Log(w.Hi)}
+	e.noise = slices.Concat(deviations(b), deviations(a))
 	if t := math.Abs(w.T); t > 0 && !math.IsInf(t, 1) {
 		e.se = math.Abs(e.log) / t
 	} else {
@@ -67,6 +74,19 @@ func repeated(b, a []float64, family int) (effect, bool) {
 	return e, true
 }
 
+// widen adds a variance that the spread between runs does not hold. Ranks know
+// nothing of it, so that the test is Welch's.
+func (e *effect) widen(variance float64) {
+	own := e.se * e.se
+	e.method, e.lo, e.hi, e.p = ByWelch, math.NaN(), math.NaN(), math.NaN()
+	e.se = math.Sqrt(own + variance)
+	if own > 0 {
+		e.df *= (own + variance) * (own + variance) / (own * own)
+	} else {
+		e.df = math.Inf(1)
+	}
+}
+
 // within finds what one run a side can tell: the noise of its own requests.
 func (e *effect) within(s Stratum, f Figure) {
 	if b, a := s.Before.Series, s.After.Series; b != nil && a != nil {
@@ -76,6 +96,10 @@ func (e *effect) within(s Stratum, f Figure) {
 				e.method, e.log, e.lo, e.hi, e.p = ByBootstrap, math.Log(i.Ratio), math.Log(i.Lo), math.Log(i.Hi), i.P
 				e.se = (e.hi - e.lo) / (2 * z)
 				e.halves = max(halves(*b, p), halves(*a, p))
+				if v := s.Before.Drift + s.After.Drift; v > 0 {
+					// Blocks hold what neighbours share, not what a quarter of an hour does.
+					e.se, e.lo, e.hi, e.p = math.Sqrt(e.se*e.se+v), math.NaN(), math.NaN(), math.NaN()
+				}
 				return
 			}
 		}
@@ -95,7 +119,7 @@ func logVariance(s Sample) (float64, bool) {
 		return 0, false
 	}
 	se := math.Log(s.Hi.V/s.Lo.V) / (2 * z)
-	return se * se * max(1, s.Spread), true
+	return se*se + s.Drift, true
 }
 
 // enough reports whether a quantile has both ends of an interval: below, its
@@ -135,9 +159,15 @@ func combine(es []effect) effect {
 			out.halves = math.Max(e.halves, zeroIfNaN(out.halves))
 		}
 		out.method = weaker(out.method, e.method)
+		for _, d := range e.noise {
+			out.noise = append(out.noise, d/k)
+		}
 	}
 	if out.method == ByRanks {
 		out.method = ByWelch // levels are averaged by their means
+	}
+	if out.method != ByWelch {
+		out.noise = nil // some levels have none
 	}
 	out.se, out.df = math.Sqrt(variance), math.Inf(1)
 	if satterthwaite > 0 {

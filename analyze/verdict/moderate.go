@@ -8,7 +8,7 @@ import (
 	"github.com/vreport/vreport/ingest/serving"
 )
 
-// priorDF is how many degrees of freedom the other rows lend to a row's own
+// priorDF is how many degrees of freedom the other rows lend at most to a row's own
 // variance: as many as three repeats a side give.
 const priorDF = 4
 
@@ -20,7 +20,8 @@ const minModerated = 4
 // far steadier than they are; but slices of the same runs ran on the same machine,
 // so their typical variance is evidence for each. A row's variance becomes the
 // average of its own and the typical one by degrees of freedom, as limma does for
-// genes. Only rows tested by Welch's method change.
+// genes. What all slices have in common is known only once: the more their noise
+// is the same, the less they lend. Both sides are taken to vary alike. Only rows tested by Welch's method change.
 //
 // Source: Smyth, Linear models and empirical Bayes methods for assessing
 // differential expression in microarray experiments (2004), with the prior's
@@ -43,9 +44,12 @@ func Moderate(rows []*Row) {
 		slices.Sort(variances)
 		// The median of χ²(d)/d is below 1; with so few degrees of freedom that
 		// matters, and a typical variance must not be too small.
-		typical := stat.Quantile(variances, 0.5) / medianChi2(list[0].df)
+		own := list[0].pooledDF()
+		typical := stat.Quantile(variances, 0.5) / medianChi2(own)
+		// What the others know beyond what this row knows itself.
+		prior := min(priorDF, own*(independent(list)-1))
 		for _, r := range list {
-			r.moderate(typical)
+			r.moderate(typical, prior)
 		}
 	}
 }
@@ -57,9 +61,20 @@ func medianChi2(df float64) float64 {
 	return v * v * v
 }
 
-func (r *Row) moderate(typical float64) {
-	v := (r.df*r.se*r.se + priorDF*typical) / (r.df + priorDF)
-	r.se, r.df = math.Sqrt(v), r.df+priorDF
+// pooledDF is the degrees of freedom of the noise between runs where both sides
+// have the same: of one level those of all its runs. Welch's are fewer, as he lets
+// each side have a noise of its own, which three runs can hardly tell.
+func (r *Row) pooledDF() float64 {
+	if r.Levels == 1 && len(r.noise) > 2 {
+		return float64(len(r.noise) - 2)
+	}
+	return r.df
+}
+
+func (r *Row) moderate(typical, prior float64) {
+	own := r.pooledDF()
+	v := (own*r.se*r.se + prior*typical) / (own + prior)
+	r.se, r.df = math.Sqrt(v), own+prior
 	half := studentQuantile((1+Confidence)/2, r.df) * r.se
 	r.lo, r.hi = r.log-half, r.log+half
 	r.Lo, r.Hi = serving.Some(math.Exp(r.lo)), serving.Some(math.Exp(r.hi))

@@ -25,6 +25,16 @@ func meanLog(x []float64) float64 {
 	return m
 }
 
+// deviations are how far each logarithm is from their mean, divided by their
+// number: what each run's noise does to the mean.
+func deviations(x []float64) []float64 {
+	out, mean := logs(x), meanLog(x)
+	for i := range out {
+		out[i] = (out[i] - mean) / float64(len(x))
+	}
+	return out
+}
+
 // standardError is of the difference of mean logarithms.
 func standardError(b, a []float64) float64 {
 	v := func(x []float64) float64 {

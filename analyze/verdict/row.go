@@ -36,8 +36,9 @@ type Row struct {
 	Call          Call
 	Why           string // why it is no more than that
 
-	log, lo, hi float64 // the effect and its interval, logarithms (differences of a share)
-	se, df      float64 // of the effect
+	log, lo, hi float64   // the effect and its interval, logarithms (differences of a share)
+	se, df      float64   // of the effect
+	noise       []float64 // see effect
 }
 
 // Compare estimates one figure over the strata that both sides have. family is
@@ -75,7 +76,7 @@ func (r *Row) Effect() float64 { return r.log }
 
 // take fills in an effect.
 func (r *Row) take(e effect) {
-	r.Method, r.log, r.se, r.df = e.method, e.log, e.se, e.df
+	r.Method, r.log, r.se, r.df, r.noise = e.method, e.log, e.se, e.df, e.noise
 	r.Ratio = serving.Some(math.Exp(e.log))
 	if lo, hi, p, ok := e.interval(); ok {
 		r.lo, r.hi = lo, hi
@@ -96,7 +97,7 @@ func (r *Row) take(e effect) {
 }
 
 // compareShares compares shares by their pooled counts: Newcombe's
-// interval of a difference.
+// interval of a difference, widened where runs differ by more than chance.
 func compareShares(f Figure, threshold float64, strata []Stratum) (*Row, bool) {
 	r := &Row{Figure: f, Threshold: threshold, Method: ByCounts, Levels: len(strata)}
 	var b, a Sample
@@ -111,21 +112,53 @@ func compareShares(f Figure, threshold float64, strata []Stratum) (*Row, bool) {
 	if b.Of == 0 || a.Of == 0 {
 		return nil, false
 	}
+	scale, df := dispersion(strata)
+	wide := scale * studentQuantile((1+Confidence)/2, df) / z
 	p0, p1 := float64(b.N)/float64(b.Of), float64(a.N)/float64(a.Of)
 	l0, u0 := stat.Wilson(b.N, b.Of, Confidence)
 	l1, u1 := stat.Wilson(a.N, a.Of, Confidence)
 	d := p1 - p0
 	r.Before, r.After, r.Ratio, r.log = serving.Some(p0), serving.Some(p1), serving.Some(d), d
-	r.lo, r.hi = d-math.Hypot(p1-l1, u0-p0), d+math.Hypot(u1-p1, p0-l0)
+	r.lo, r.hi = max(-1, d-wide*math.Hypot(p1-l1, u0-p0)), min(1, d+wide*math.Hypot(u1-p1, p0-l0))
 	r.Lo, r.Hi = serving.Some(r.lo), serving.Some(r.hi)
-	r.P = serving.Some(pooledP(b, a))
+	r.P = serving.Some(pooledP(b, a, scale, df))
+	if min(r.Runs[0], r.Runs[1]) < 2 {
+		r.Assumed = serving.Some(f.AssumedNoise())
+	}
 	return r, true
 }
 
+// dispersion is how many times further the runs' shares are apart than counts of
+// independent requests would be, and the degrees of freedom that it is known
+// with: failures come in bursts. It is never below 1, and 1 where no level has
+// repeats.
+func dispersion(strata []Stratum) (scale, df float64) {
+	chi2, n := 0.0, 0
+	for _, s := range strata {
+		for _, side := range []Sample{s.Before, s.After} {
+			if len(side.Each) < 2 || side.Of == 0 {
+				continue
+			}
+			p := float64(side.N) / float64(side.Of)
+			n += len(side.Each) - 1
+			for _, c := range side.Each {
+				if v := float64(c.Of) * p * (1 - p); v > 0 {
+					d := float64(c.N) - float64(c.Of)*p
+					chi2 += d * d / v
+				}
+			}
+		}
+	}
+	if n == 0 || chi2 <= float64(n) {
+		return 1, math.Inf(1)
+	}
+	return math.Sqrt(chi2 / float64(n)), float64(n)
+}
+
 // pooledP is the two-sided p of two shares being one.
-func pooledP(b, a Sample) float64 {
+func pooledP(b, a Sample, scale, df float64) float64 {
 	n0, n1 := float64(b.Of), float64(a.Of)
 	pooled := float64(b.N+a.N) / (n0 + n1)
 	se := math.Sqrt(pooled * (1 - pooled) * (1/n0 + 1/n1))
-	return studentP(float64(a.N)/n1-float64(b.N)/n0, se, math.Inf(1))
+	return studentP(float64(a.N)/n1-float64(b.N)/n0, scale*se, df)
 }

@@ -15,10 +15,18 @@ type Sample struct {
 	Series *stat.Series         // its requests' values in order of arrival
 	Lo, Hi serving.Opt[float64] // the interval the figure came with
 	N, Of  int64                // of a share: counted, out of
-	// Spread is how much wider than of independent requests an interval is:
-	// requests that share a batch, or a trace that drifts. 1 where not known.
-	Spread float64
+	Each   []Count              // of a share: a run each
+	// Drift is the variance of the logarithm beyond that of independent requests: of
+	// a trace whose level moves with its load. 0 where not known.
+	Drift float64
+	// Replayed is the variance of the logarithm that the choice of requests brings,
+	// where all runs of the side replay the same ones and the other side's runs do
+	// not: no spread between runs shows it. 0 otherwise.
+	Replayed float64
 }
+
+// A Count is how many of a run's requests are counted.
+type Count struct{ N, Of int64 }
 
 // present drops missing values.
 func (s Sample) present() []float64 {
