@@ -119,6 +119,9 @@ func (s *Stage) fill(parts []float64) {
 		s.Decode = parts[3]
 		s.Rest -= s.Decode
 	}
+	if math.Abs(s.Rest) < 1e-6 { // rounding: no clock here is finer
+		s.Rest = 0
+	}
 }
 
 // histogramStages are differences of sums over counts. TTFT is of the requests

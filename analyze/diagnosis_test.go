@@ -1,0 +1,170 @@
+package analyze
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/vreport/vreport/analyze/rules"
+	"github.com/vreport/vreport/ingest/column"
+	"github.com/vreport/vreport/ingest/serving"
+)
+
+// A staged request has what a server logs of it.
+type staged struct {
+	at, queue, prefill, tpot float64
+	prompt, output           int64
+}
+
+func stagedTable(reqs []staged) *column.Table {
+	n := len(reqs)
+	t := column.NewTable("requests", "requests.parquet", serving.ServerSide, n)
+	at := make([]int64, n)
+	for i, r := range reqs {
+		at[i] = int64(r.at * 1e9)
+	}
+	t.Ints(serving.Column{Name: serving.ColArrival, Kind: serving.KindTime}, at, nil)
+	put := func(k serving.MetricKey, get func(staged) float64) {
+		v := make([]float64, n)
+		for i, r := range reqs {
+			v[i] = get(r)
+		}
+		t.Floats(serving.Column{Name: string(k), Kind: serving.KindDuration}, v, nil)
+	}
+	const front = 0.004
+	decode := func(r staged) float64 { return r.tpot * float64(r.output-1) }
+	put(serving.Queue, func(r staged) float64 { return r.queue })
+	put(serving.Prefill, func(r staged) float64 { return r.prefill })
+	put(serving.Decode, decode)
+	put(serving.TPOT, func(r staged) float64 { return r.tpot })
+	put(serving.TTFT, func(r staged) float64 { return front + r.queue + r.prefill })
+	put(serving.E2E, func(r staged) float64 { return front + r.queue + r.prefill + decode(r) })
+	for k, get := range map[serving.MetricKey]func(staged) int64{serving.PromptTokens: func(r staged) int64 { return r.prompt }, serving.OutputTokens: func(r staged) int64 { return r.output }} {
+		v := make([]int64, n)
+		for i, r := range reqs {
+			v[i] = get(r)
+		}
+		t.Ints(serving.Column{Name: string(k), Kind: serving.KindCount}, v, nil)
+	}
+	return t
+}
+
+func diagnosed(t *testing.T, reqs []staged, opt Options) *Diagnosis {
+	t.Helper()
+	out, err := Diagnose(context.Background(), &serving.Dataset{Traces: []serving.Requests{stagedTable(reqs)}}, opt)
+	if err != nil || out == nil {
+		t.Fatalf("no diagnosis: %v", err)
+	}
+	return out.Diagnoses[0]
+}
+
+// alternate is request i's place in [0, 1): a fixed order without a trend.
+func alternate(i int) float64 { return math.Mod(float64(i)*0.6180339887, 1) }
+
+// An incident that its averages hide: prompt p50 stays and p95 grows from 2,400
+// to 6,100 tokens; prefill p95 and TTFT p95 follow, queue and TPOT do not. It has
+// to be read as "look at the long requests first".
+func TestAveragesHideAnIncident(t *testing.T) {
+	var reqs []staged
+	for i := range 1200 {
+		u := alternate(i)
+		r := staged{at: float64(i) * 0.5, queue: 0.02 + 0.11*u, tpot: 0.038 + 0.004*u, prompt: 500 + int64(700*u), output: 100}
+		if u > 0.93 {
+			r.prompt = 2400
+			if i >= 600 {
+				r.prompt = 6100
+			}
+		}
+		r.prefill = 0.05 + 0.0003*float64(r.prompt)
+		reqs = append(reqs, r)
+	}
+	d := diagnosed(t, reqs, DefaultOptions())
+	top := d.Top()
+	if top == nil || top.Cause != "long_prompts" {
+		t.Fatalf("verdict %q, want long_prompts", d.Verdict)
+	}
+	if !strings.Contains(d.Verdict, "Look at the long requests first, not at total capacity") {
+		t.Errorf("verdict %q does not say where to look", d.Verdict)
+	}
+	var present []string
+	for _, s := range d.Present() {
+		present = append(present, s.ID)
+	}
+	if !slices.Equal(present, []string{"tail"}) {
+		t.Errorf("symptoms %v, want the tail alone", present)
+	}
+	for _, h := range d.Hypotheses[1:] {
+		if h.Status == rules.Supported {
+			t.Errorf("%s is supported, too", h.Cause)
+		}
+	}
+}
+
+// Stages add up, and the queue's rise is the queue's.
+func TestQueueGrows(t *testing.T) {
+	var reqs []staged
+	at := 0.0
+	for i := range 900 {
+		r := staged{queue: 0.01 + 0.01*alternate(i), prefill: 0.05, tpot: 0.02, prompt: 500, output: 100}
+		at += 0.5
+		if i >= 400 {
+			at -= 0.25
+			r.queue += 0.05 * float64(i-400)
+		}
+		r.at = at
+		reqs = append(reqs, r)
+	}
+	d := diagnosed(t, reqs, DefaultOptions())
+	if top := d.Top(); top != nil && top.Cause != "over_capacity" {
+		t.Errorf("%s is supported, want over_capacity or none", top.Cause)
+	}
+	for _, s := range d.Stages {
+		sum := s.Queue + s.Prefill + s.Front + s.Rest
+		if s.Of == serving.E2E {
+			sum += s.Decode
+		}
+		if math.Abs(sum-s.Whole) > 1e-6 {
+			t.Errorf("%s of %s, %s: parts give %g, whole is %g", s.Of, s.Window, s.Band, sum, s.Whole)
+		}
+	}
+	i := slices.IndexFunc(d.Checks, func(c CheckResult) bool { return c.ID == "queue_share" })
+	if c := d.Checks[i]; c.Answer != "yes" || c.Value.V < 0.95 || c.Window == "" || c.Source == "" {
+		t.Errorf("the queue's share is %+v", c)
+	}
+	if i := slices.IndexFunc(d.Checks, func(c CheckResult) bool { return c.ID == "hot_replica" }); d.Checks[i].Answer != "needs" || d.Checks[i].Needs == "" {
+		t.Errorf("without a replica column the check is %+v", d.Checks[i])
+	}
+}
+
+// A steady server has no symptom, whatever its level; an objective that it
+// misses is one.
+func TestSteadyServer(t *testing.T) {
+	var reqs []staged
+	for i := range 600 {
+		reqs = append(reqs, staged{at: float64(i), queue: 0.4 * alternate(i), prefill: 0.3, tpot: 0.05, prompt: 3000, output: 200})
+	}
+	d := diagnosed(t, reqs, DefaultOptions())
+	if len(d.Present()) > 0 || d.Top() != nil || d.Known {
+		t.Errorf("a steady server gives %q with symptoms %v", d.Verdict, d.Present())
+	}
+	opt := DefaultOptions()
+	opt.SLOs = slos(t, "ttft:p95<100ms")
+	if d := diagnosed(t, reqs, opt); len(d.Present()) != 1 || d.Present()[0].ID != "ttft" {
+		t.Errorf("an objective that is missed gives symptoms %v", d.Present())
+	}
+	opt.SLOs = slos(t, "ttft:p95<2000ms")
+	if d := diagnosed(t, reqs, opt); len(d.Present()) > 0 {
+		t.Errorf("an objective that is met gives symptoms %v", d.Present())
+	}
+}
+
+// Runs at several loads are a sweep, not an incident.
+func TestSweepIsNoIncident(t *testing.T) {
+	ds := &serving.Dataset{Runs: []*serving.Run{newRun("a", 1, steady(100, 100, 200)), newRun("b", 8, steady(100, 900, 1900))}}
+	out, err := Diagnose(context.Background(), ds, DefaultOptions())
+	if err != nil || out != nil {
+		t.Errorf("a sweep is diagnosed: %+v, %v", out, err)
+	}
+}
