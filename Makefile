@@ -78,7 +78,7 @@ browser:
 peers: $(PEERS)
 
 $(PEERS): .ci/peers/package-lock.json .ci/peers/package.json .ci/peers/.npmrc
-	cd .ci/peers && $(NPM) ci --ignore-scripts --no-audit --no-fund
+	cd .ci/peers && $(NPM) install --no-save --ignore-scripts --no-audit --no-fund
 	@touch $@
 
 # Twice gives the same bytes: the seed is fixed.

@@ -35,7 +35,8 @@ func decideGates(in *Input, rep *Report) (Gate, error) {
 // slo demands every objective of every run, and of every trace where there is
 // no run; of a comparison those of its second side.
 func (g *Gate) slo(in *Input, rep *Report) error {
-	if len(in.Opt.SLOs) == 0 {
+	objectives := in.objectives()
+	if len(objectives) == 0 {
 		return fmt.Errorf("--gate slo has no objective to decide, pass --slo 'ttft:p99<500ms' or set slo in the config file")
 	}
 	judged := 0
@@ -66,7 +67,7 @@ func (g *Gate) slo(in *Input, rep *Report) error {
 	if judged == 0 {
 		g.add(GateUndecided, "no objective could be applied to the data")
 	}
-	for _, s := range in.Opt.SLOs {
+	for _, s := range objectives {
 		if why := in.noSlice(s); why != "" {
 			g.add(GateUndecided, s.Expr+": "+why)
 		}
@@ -162,4 +163,17 @@ func (in *Input) noSlice(s serving.SLO) string {
 		}
 	}
 	return ""
+}
+
+// objectives lists those asked for and those that rollups were made with.
+func (in *Input) objectives() []serving.SLO {
+	out := slices.Clone(in.Opt.SLOs)
+	for _, t := range in.tables {
+		for _, s := range t.objectives(in.Opt) {
+			if !slices.ContainsFunc(out, func(o serving.SLO) bool { return o.Expr == s.Expr }) {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
 }

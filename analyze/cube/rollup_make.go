@@ -281,16 +281,14 @@ func (w *rollTaker) cell(f *finisher, r *serving.Rollup, g, i int) *serving.Roll
 	return out
 }
 
-// A rollHist is a histogram of whole numbers on the layout of rollups, in pages
-// from the lowest that has a value to the highest.
+// A rollHist is a histogram of whole numbers on the layout of rollups: a table of
+// the buckets that have values, by open addressing. Most leaves have few values,
+// far apart.
 type rollHist struct {
-	base  int
-	pages []*rollPage
+	keys  []int32 // bucket + 1; 0 where the place is free
+	slots []rollSlot
+	used  int
 }
-
-const rollPageBits = 4
-
-type rollPage [1 << rollPageBits]rollSlot
 
 // A rollSlot is a bucket. The squares are summed in 128 bits, so that no figure
 // depends on the order of a scan.
@@ -300,24 +298,38 @@ type rollSlot struct {
 	least, most int64
 }
 
+// place finds where a bucket is, or where it belongs.
+func (h *rollHist) place(bucket int32) int {
+	mask := uint32(len(h.keys) - 1)
+	i := uint32(bucket) * 0x9e3779b1 >> 8 & mask
+	for h.keys[i] != 0 && h.keys[i] != bucket+1 {
+		i = (i + 1) & mask
+	}
+	return int(i)
+}
+
 func (h *rollHist) slot(bucket int32) *rollSlot {
-	p := int(bucket >> rollPageBits)
-	switch {
-	case h.pages == nil:
-		h.base, h.pages = p, make([]*rollPage, 1)
-	case p < h.base:
-		h.pages = append(make([]*rollPage, h.base-p), h.pages...)
-		h.base = p
+	if 4*h.used >= 3*len(h.keys) {
+		h.grow()
 	}
-	for p-h.base >= len(h.pages) {
-		h.pages = append(h.pages, nil)
+	i := h.place(bucket)
+	if h.keys[i] == 0 {
+		h.keys[i] = bucket + 1
+		h.used++
 	}
-	pg := h.pages[p-h.base]
-	if pg == nil {
-		pg = new(rollPage)
-		h.pages[p-h.base] = pg
+	return &h.slots[i]
+}
+
+func (h *rollHist) grow() {
+	old := *h
+	n := max(4, 2*len(old.keys))
+	h.keys, h.slots = make([]int32, n), make([]rollSlot, n)
+	for i, k := range old.keys {
+		if k != 0 {
+			j := h.place(k - 1)
+			h.keys[j], h.slots[j] = k, old.slots[i]
+		}
 	}
-	return &pg[bucket&(1<<rollPageBits-1)]
 }
 
 func (h *rollHist) add(u int64) {
@@ -342,32 +354,28 @@ func (s *rollSlot) merge(o *rollSlot) {
 }
 
 func (h *rollHist) merge(o *rollHist) {
-	for p, pg := range o.pages {
-		if pg == nil {
-			continue
-		}
-		for i := range pg {
-			if pg[i].n > 0 {
-				h.slot(int32((o.base+p)<<rollPageBits + i)).merge(&pg[i])
-			}
+	for i, k := range o.keys {
+		if k != 0 {
+			h.slot(k - 1).merge(&o.slots[i])
 		}
 	}
 }
 
-// counts lists the buckets that have values.
+// counts lists the buckets that have values, in order.
 func (h *rollHist) counts() serving.RollupHistogram {
-	var out serving.RollupHistogram
-	for p, pg := range h.pages {
-		if pg == nil {
+	if h.used == 0 {
+		return nil
+	}
+	out := make(serving.RollupHistogram, 0, h.used)
+	for i, k := range h.keys {
+		if k == 0 {
 			continue
 		}
-		for i := range pg {
-			if s := &pg[i]; s.n > 0 {
-				out = append(out, serving.RollupCount{Bucket: int32((h.base+p)<<rollPageBits + i), N: s.n, Total: s.total,
-					Squares: math.Ldexp(float64(s.hi), 64) + float64(s.lo), Least: s.least, Most: s.most})
-			}
-		}
+		s := &h.slots[i]
+		out = append(out, serving.RollupCount{Bucket: k - 1, N: s.n, Total: s.total,
+			Squares: math.Ldexp(float64(s.hi), 64) + float64(s.lo), Least: s.least, Most: s.most})
 	}
+	slices.SortFunc(out, func(a, b serving.RollupCount) int { return int(a.Bucket - b.Bucket) })
 	return out
 }
 

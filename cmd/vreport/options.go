@@ -33,6 +33,7 @@ type options struct {
 	progress             *bool // nil: only on a terminal
 
 	flags     []string // that give the same report again, for the command printed in it
+	slolessAt string   // where a gate slo was asked for without an objective
 	groupedAt string   // where --group-by was given; "" for the default
 }
 
@@ -60,12 +61,34 @@ func resolve(l layer) (*options, error) {
 
 // check looks at what concerns more than one setting.
 func (o *options) check(l layer) error {
-	for _, g := range []string{"slo", "capacity"} {
-		if slices.Contains(o.analyze.Gates, g) && len(l["slo"]) == 0 {
-			return errors.New(l["gate"][0].at + ": the gate " + g + " has no objective to decide on, want --slo, e.g. --slo 'ttft:p99<500ms'")
-		}
+	if len(l["slo"]) > 0 {
+		return nil
+	}
+	if slices.Contains(o.analyze.Gates, "capacity") {
+		return noObjective(l["gate"][0].at, "capacity")
+	}
+	if slices.Contains(o.analyze.Gates, "slo") {
+		o.slolessAt = l["gate"][0].at
 	}
 	return nil
+}
+
+func noObjective(at, gate string) error {
+	return errors.New(at + ": the gate " + gate + " has no objective to decide on, want --slo, e.g. --slo 'ttft:p99<500ms'")
+}
+
+// decidable refuses a gate without an objective: none was given, and none is in
+// the rollups of the data.
+func (o *options) decidable(data []*serving.Dataset) error {
+	if o.slolessAt == "" {
+		return nil
+	}
+	for _, ds := range data {
+		if slices.ContainsFunc(ds.Rollups, func(r *serving.Rollup) bool { return len(r.Spec.SLOs) > 0 }) {
+			return nil
+		}
+	}
+	return noObjective(o.slolessAt, "slo")
 }
 
 // echo remembers a setting for the command line that is printed in the report.

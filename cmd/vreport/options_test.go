@@ -94,8 +94,19 @@ func TestResolveErrors(t *testing.T) {
 			t.Errorf("--%s %q: error %v, want it to start with the flag and contain %q", tt.name, tt.value, err, tt.want)
 		}
 	}
-	if _, err := resolve(typedAs("gate", "slo")); err == nil || !strings.Contains(err.Error(), "no objective") {
+	if _, err := resolve(typedAs("gate", "capacity>=8")); err == nil || !strings.Contains(err.Error(), "no objective") {
 		t.Errorf("a gate without objectives: %v", err)
+	}
+	o, err := resolve(typedAs("gate", "slo")) // a rollup may bring its objectives
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := o.decidable([]*serving.Dataset{{Rollups: []*serving.Rollup{{}}}}); err == nil || !strings.Contains(err.Error(), "no objective") {
+		t.Errorf("a gate without objectives: %v", err)
+	}
+	with := &serving.Rollup{Spec: serving.RollupSpec{SLOs: []string{"ttft:p90<1s"}}}
+	if err := o.decidable([]*serving.Dataset{{Rollups: []*serving.Rollup{with}}}); err != nil {
+		t.Errorf("a gate with the objectives of a rollup: %v", err)
 	}
 }
 

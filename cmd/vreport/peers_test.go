@@ -65,14 +65,32 @@ func TestEngines(t *testing.T) {
 	at := func(name string) string { return filepath.Join(tmp, name) }
 	vreport(t, append([]string{"report", trace, "--json", at("direct.json")}, peerFlags...)...)
 	direct := slicesOf(t, at("direct.json"))
+	crooked := writeCrooked(t, tmp)
 	for _, engine := range []string{"duckdb", "clickhouse"} {
+		q := at(engine + ".sql")
+		vreport(t, append([]string{"sql", "--dialect", engine, trace, "--from", "trace/requests.parquet", "-o", q}, peerFlags...)...)
+		asked := []string{filepath.Join(dir, "query.mjs"), engine}
+		for _, ext := range []string{".parquet", ".csv"} {
+			asked = append(asked, q, engine+ext)
+		}
+		for _, c := range crooked {
+			q := at(engine + c + ".sql")
+			vreport(t, append([]string{"sql", "--dialect", engine, at(c), "--from", c, "-o", q}, crookedFlags...)...)
+			asked = append(asked, q, engine+c+".csv")
+		}
+		node(t, tmp, asked...)
 		for _, ext := range []string{".parquet", ".csv"} {
 			t.Run(engine+ext, func(t *testing.T) {
-				q, r, j := at(engine+".sql"), at(engine+ext), at(engine+ext+".json")
-				vreport(t, append([]string{"sql", "--dialect", engine, trace, "--from", "trace/requests.parquet", "-o", q}, peerFlags...)...)
-				node(t, tmp, filepath.Join(dir, "query.mjs"), engine, q, r)
-				vreport(t, "report", r, "--json", j, "--strict")
+				j := at(engine + ext + ".json")
+				vreport(t, "report", at(engine+ext), "--json", j, "--strict")
 				compareSlices(t, direct, slicesOf(t, j))
+			})
+		}
+		for _, c := range crooked {
+			t.Run(engine+"/"+c, func(t *testing.T) {
+				local := at(c + ".csv")
+				vreport(t, append([]string{"rollup", at(c), "-o", local}, crookedFlags...)...)
+				compareRollups(t, local, at(engine+c+".csv"))
 			})
 		}
 	}

@@ -136,6 +136,9 @@ func (r *reporting) run(outs []*output) (int, error) {
 			return 0, err
 		}
 	}
+	if err := r.opt.decidable(data); err != nil {
+		return 0, err
+	}
 	if r.rep, err = r.make(data); err != nil {
 		return 0, err
 	}

@@ -27,10 +27,11 @@ type sqlCmd struct {
 	Step    *string  `name:"step" placeholder:"DURATION" help:"The length of time windows: 15s, 1m, 1h. Default: what a report of the file would take, else 1m."`
 	Output  *string  `short:"o" name:"output" placeholder:"FILE" help:"Write the query here instead of to standard output."`
 	rollupFlags
+	Workload []string `name:"workload" sep:"none" placeholder:"NAME=COLUMN=VALUE" help:"Name the workload of rows whose text column has a value, or matches =~REGEX. First match wins. Repeatable."`
 }
 
 // sqlSettings are the settings of the config file that a query depends on.
-var sqlSettings = []string{"slo", "goodput", "window", "group-by", "buckets", "map", "side"}
+var sqlSettings = []string{"slo", "goodput", "window", "group-by", "buckets", "map", "side", "workload"}
 
 func (c *sqlCmd) run(e *env, typed layer) (int, error) {
 	fromFile, err := configLayer(typed)
@@ -114,10 +115,19 @@ func (c *sqlCmd) query(e *env, o *options, engine *column.Engine) (string, error
 		}
 		step = int64(math.Round(s*1e6)) * 1000
 	}
-	if err := c.groupable(o, q.Plan.Columns); err != nil {
+	left := []column.WorkloadRule(nil)
+	q.Rules, left = column.Applicable(o.ingest.Workloads, q.Plan.Columns)
+	if len(q.Rules) == 0 && len(left) > 0 {
+		return "", noRule(left[0])
+	}
+	for _, r := range left {
+		q.Notes = append(q.Notes, printable("the rule for workload "+r.Name+" does not apply: the table has no text column "+r.Column))
+	}
+	columns := column.Labelled(q.Plan.Columns, q.Rules)
+	if err := c.groupable(o, columns); err != nil {
 		return "", err
 	}
-	q.Spec, q.Timed = analyze.RollupSpec(q.Plan.Columns, o.analyze, step)
+	q.Spec, q.Timed = analyze.RollupSpec(columns, o.analyze, step)
 	q.Spec.Side, q.Spec.Writer = side, "vreport sql --dialect "+engine.Name
 	if w := o.analyze.Window; w != (cube.Window{}) {
 		q.Window = [2]int64{w.From, w.To}
@@ -132,6 +142,14 @@ func (c *sqlCmd) query(e *env, o *options, engine *column.Engine) (string, error
 		}
 	}
 	return q.SQL()
+}
+
+// noRule says why a rule for workloads cannot be written as SQL.
+func noRule(r column.WorkloadRule) error {
+	if r.Column == column.RunColumn {
+		return fmt.Errorf("--workload: the rule for %s asks for the name of a run, which a query does not know; want a text column of the table", r.Name)
+	}
+	return fmt.Errorf("--workload: the rule for %s asks for %s, which is no text column of the table; say what there is with a PATH or --columns", r.Name, r.Column)
 }
 
 // groupable refuses a --group-by that names no column.
@@ -153,7 +171,9 @@ type look struct {
 
 // look reads a file of the table as a report would.
 func (c *sqlCmd) look(e *env, o *options) (*look, error) {
-	ds, err := load(e, []string{c.Path}, o)
+	plain := *o
+	plain.ingest.Workloads = nil // a labelled table has no plan
+	ds, err := load(e, []string{c.Path}, &plain)
 	if err != nil {
 		return nil, err
 	}
@@ -169,15 +189,15 @@ func (c *sqlCmd) look(e *env, o *options) (*look, error) {
 		return nil, fmt.Errorf("%s: is no table that an engine could query, want Parquet, CSV or JSON lines", c.Path)
 	}
 	out := &look{plan: t.Plan()}
-	first, last, ok, err := arrivals(e, ds.Traces[0])
+	first, last, ok, err := arrivals(e, ds.Traces[0], o.analyze.Window)
 	if ok {
 		out.step = cube.StepOf(first, last)
 	}
 	return out, err
 }
 
-// arrivals returns the first and the last arrival time of a table.
-func arrivals(e *env, t serving.Requests) (first, last int64, ok bool, err error) {
+// arrivals returns the first and the last arrival time of a table within a window.
+func arrivals(e *env, t serving.Requests, w cube.Window) (first, last int64, ok bool, err error) {
 	has := false
 	for _, c := range t.Columns() {
 		has = has || c.Name == serving.ColArrival
@@ -192,7 +212,11 @@ func arrivals(e *env, t serving.Requests) (first, last int64, ok bool, err error
 				if !v.Has(i) {
 					continue
 				}
-				if x := v.Ints[i]; !ok {
+				x := v.Ints[i]
+				if w != (cube.Window{}) && (x < w.From || x >= w.To) {
+					continue
+				}
+				if !ok {
 					first, last, ok = x, x, true
 				} else {
 					first, last = min(first, x), max(last, x)

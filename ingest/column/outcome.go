@@ -1,6 +1,7 @@
 package column
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,6 +23,28 @@ var outcomeColumns = []struct {
 	{serving.ColError, judgeError},
 	{colHTTP, judgeHTTP},
 	{serving.ColFinish, judgeFinish},
+}
+
+// What the columns say, in lower case: the judges here and the queries of SQL
+// read the same lists.
+var (
+	okWords = []string{"ok", "success", "succeeded", "successful", "completed", "complete", "done", "finished", "default", "unset", "true", "1",
+		"stop", "length", "eos", "tool_calls", "finished_stopped", "finished_length_capped"}
+	unfinishedWords = []string{"incomplete", "running", "in_progress", "in progress", "pending", "waiting", "queued", "unfinished"}
+	noErrorWords    = []string{"", "none", "null", "nil", "nan", "false", "0", "{}", "[]", `""`, "ok", "no"}
+	noReasonWords   = []string{"", "none", "null"}
+	trueWords       = []string{"true", "t", "yes", "y", "1", "1.0", "stream", "streaming"}
+	falseWords      = []string{"false", "f", "no", "n", "0", "0.0", "non-streaming", "nonstream"}
+
+	// Looked for inside a text.
+	timeoutWords = []string{"timeout", "timed out", "timed_out", "time out", "deadline"}
+	cancelWords  = []string{"cancel", "abort", "disconnect"}
+	failureWords = []string{"error", "fail", "exception", "crash", "refused", "rejected", "false"}
+)
+
+// contains reports whether a text holds one of some words.
+func contains(s string, words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(s, w) })
 }
 
 // severity orders verdicts where columns disagree: a timeout is what a client
@@ -47,35 +70,28 @@ func judgeStatus(s string) int {
 	if n, err := strconv.ParseFloat(s, 64); err == nil && n >= 100 {
 		return judgeHTTP(s)
 	}
-	switch s {
-	case "ok", "success", "succeeded", "successful", "completed", "complete", "done", "finished", "default", "unset", "true", "1",
-		"stop", "length", "eos", "tool_calls", "finished_stopped", "finished_length_capped":
+	switch {
+	case slices.Contains(okWords, s):
 		return int(serving.OK)
-	case "incomplete", "running", "in_progress", "in progress", "pending", "waiting", "queued", "unfinished":
+	case slices.Contains(unfinishedWords, s):
 		return int(serving.Incomplete)
 	}
 	if v := judgeWords(s); v != undecided {
 		return v
 	}
-	for _, w := range []string{"error", "fail", "exception", "crash", "refused", "rejected", "false"} {
-		if strings.Contains(s, w) {
-			return int(serving.Failed)
-		}
+	if contains(s, failureWords) {
+		return int(serving.Failed)
 	}
 	return undecided
 }
 
 // judgeWords looks for the two endings that have many spellings.
 func judgeWords(s string) int {
-	for _, w := range []string{"timeout", "timed out", "timed_out", "time out", "deadline"} {
-		if strings.Contains(s, w) {
-			return int(serving.Timeout)
-		}
-	}
-	for _, w := range []string{"cancel", "abort", "disconnect"} {
-		if strings.Contains(s, w) {
-			return int(serving.Cancelled)
-		}
+	switch {
+	case contains(s, timeoutWords):
+		return int(serving.Timeout)
+	case contains(s, cancelWords):
+		return int(serving.Cancelled)
 	}
 	return undecided
 }
@@ -99,11 +115,10 @@ func judgeCancelled(s string) int {
 
 func judgeError(s string) int {
 	s = strings.ToLower(strings.TrimSpace(s))
-	switch s {
-	case "", "none", "null", "nil", "nan", "false", "0", "{}", "[]", `""`, "ok", "no":
+	if slices.Contains(noErrorWords, s) {
 		return undecided
 	}
-	if n, err := strconv.Atoi(s); err == nil && n >= 100 && n < 600 {
+	if n, err := strconv.ParseFloat(s, 64); err == nil && n >= 100 && n < 600 {
 		return judgeHTTP(s)
 	}
 	if v := judgeWords(s); v != undecided {
@@ -129,11 +144,8 @@ func judgeHTTP(s string) int {
 
 func judgeFinish(s string) int {
 	s = strings.ToLower(strings.TrimSpace(s))
-	switch s {
-	case "", "none", "null":
+	if slices.Contains(noReasonWords, s) {
 		return undecided
-	case "error":
-		return int(serving.Failed)
 	}
 	if v := judgeWords(s); v != undecided {
 		return v
@@ -146,10 +158,10 @@ func judgeFinish(s string) int {
 
 // truth reads a boolean as files write them.
 func truth(s string) (v, ok bool) {
-	switch strings.ToLower(strings.TrimSpace(s)) {
-	case "true", "t", "yes", "y", "1", "1.0", "stream", "streaming":
+	switch s = strings.ToLower(strings.TrimSpace(s)); {
+	case slices.Contains(trueWords, s):
 		return true, true
-	case "false", "f", "no", "n", "0", "0.0", "non-streaming", "nonstream":
+	case slices.Contains(falseWords, s):
 		return false, true
 	}
 	return false, false

@@ -48,6 +48,7 @@ type Plan struct {
 	Dialect string           // the producer, "" where it is not known
 	Side    serving.Side
 	Notes   []string
+	Textual bool // of a text file, whose times an engine may take for texts
 
 	byName map[string]int    // Sources
 	chosen map[string]bool   // canonical names that a column has, with a unit or without

@@ -24,8 +24,9 @@ type SQL struct {
 	Engine *Engine
 	Stages [][]SQLColumn
 
-	plan *Plan
-	have map[string]bool
+	plan     *Plan
+	have     map[string]bool
+	labelled bool // the workload follows rules; that of the table has a name of its own
 }
 
 // Has reports whether there is a column v_NAME.
@@ -34,11 +35,21 @@ func (q *SQL) Has(name string) bool { return q.have[name] }
 // V is the quoted name of a column.
 func (q *SQL) V(name string) string { return q.Engine.Quote("v_" + name) }
 
-// SQL translates the plan. dims are further columns to offer, as texts.
-func (p *Plan) SQL(e *Engine, dims []string) (*SQL, error) {
+// SQL translates the plan. dims are further columns to offer, as texts; rules name
+// workloads as Label does.
+func (p *Plan) SQL(e *Engine, dims []string, rules []WorkloadRule) (*SQL, error) {
 	q := &SQL{Engine: e, plan: p, have: map[string]bool{}}
+	for _, r := range rules {
+		dims = append(dims, r.Column)
+	}
+	if q.labelled = len(rules) > 0; q.labelled {
+		dims = append(dims, serving.ColWorkload)
+	}
 	if err := q.sources(dims); err != nil {
 		return nil, err
+	}
+	if q.labelled {
+		q.label(rules)
 	}
 	q.derive(q.elapsed)
 	q.derive(q.made)
@@ -63,6 +74,9 @@ func (q *SQL) sources(dims []string) error {
 	e := q.Engine
 	for _, s := range q.plan.Sources {
 		r := q.plan.Raws[s.Raw]
+		if q.plan.Textual && r.Kind == Instant {
+			r.Kind = Text
+		}
 		canonical := canonByName(s.Name)
 		isCanon := canonical != nil && canonical.name == s.Name && q.plan.chosen[s.Name]
 		asked := slices.Contains(dims, s.Name)
@@ -75,6 +89,9 @@ func (q *SQL) sources(dims []string) error {
 			q.add(s.Name, q.instant(x, r, s))
 		case serving.KindDuration, serving.KindRatio:
 			y := e.Double(x)
+			if q.plan.Textual && r.Kind == Span {
+				return fmt.Errorf("column %s: durations as text cannot be read in SQL, want numbers", r.Name)
+			}
 			if s.Kind == serving.KindDuration {
 				y = q.seconds(x, r, s)
 			}
@@ -101,7 +118,11 @@ func (q *SQL) sources(dims []string) error {
 			if r.Kind == TextList {
 				continue
 			}
-			q.add(s.Name, e.Text(x))
+			name := s.Name
+			if name == serving.ColWorkload && q.labelled {
+				name = givenWorkload
+			}
+			q.add(name, q.text(x))
 		default:
 			if slices.Contains(dims, s.Name) {
 				return fmt.Errorf("column %s holds %s: engines do not write fractions alike, so it cannot be grouped by in SQL", r.Name, r.Kind)
@@ -109,9 +130,9 @@ func (q *SQL) sources(dims []string) error {
 		}
 	}
 	for raw, name := range q.plan.under {
-		if slices.Contains(dims, raw) && q.have[name] {
+		if slices.Contains(dims, raw) && (q.have[name] || name == serving.ColWorkload && q.have[givenWorkload]) {
 			i := q.plan.byName[name]
-			q.add(raw, e.Text(e.path(q.plan.Raws[q.plan.Sources[i].Raw])))
+			q.add(raw, q.text(e.path(q.plan.Raws[q.plan.Sources[i].Raw])))
 		}
 	}
 	if len(q.Stages[0]) == 0 {
@@ -121,6 +142,20 @@ func (q *SQL) sources(dims []string) error {
 	return nil
 }
 
+// text is a text column. In a text file some words stand for no value.
+func (q *SQL) text(x string) string {
+	x = q.Engine.Text(x)
+	if !q.plan.Textual {
+		return x
+	}
+	trimmed := "trim(BOTH " + q.Engine.Literal(" \t") + " FROM " + x + ")"
+	return "CASE WHEN " + q.Engine.in(trimmed, nullWords...) + " THEN NULL ELSE " + trimmed + " END"
+}
+
+// nullWords are what text files write where there is no value, as package trace
+// reads them.
+var nullWords = []string{"", `\N`, "nan", "NaN", "NaT", "null", "NULL", "Null", "None", "<NA>"}
+
 // instant is a time in nanoseconds.
 func (q *SQL) instant(x string, r Raw, s Source) string {
 	e := q.Engine
@@ -128,7 +163,7 @@ func (q *SQL) instant(x string, r Raw, s Source) string {
 	case Instant:
 		return fmt.Sprintf(e.nanos, x)
 	case Text:
-		return fmt.Sprintf(e.nanos, fmt.Sprintf(e.parse, x))
+		return fmt.Sprintf(e.nanos, fmt.Sprintf(e.parse, e.Text(x)))
 	case Float:
 		return e.Whole(fmt.Sprintf("floor(%s * %s + 0.5e0)", e.Double(x), Number(float64(s.Unit.Nanoseconds()))))
 	}

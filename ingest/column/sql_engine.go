@@ -19,19 +19,20 @@ type Engine struct {
 	nanos  string // of a timestamp, since the epoch
 	parse  string // a timestamp out of a text
 	worst  string // the greatest element of a list
+	match  string // whether a text matches an expression, with two verbs
 	cast   string // with two verbs: a value, and a type that may be null
 }
 
 // Engines lists the dialects that queries can be printed in.
 var Engines = []*Engine{
 	{Name: "duckdb", quote: '"', double: "DOUBLE", bigint: "BIGINT", text: "VARCHAR", div: "(%s // %d)",
-		nanos: "epoch_ns(%s)", parse: "TRY_CAST(%s AS TIMESTAMPTZ)", worst: "list_max(%s)", cast: "CAST(%s AS %s)"},
+		nanos: "epoch_ns(%s)", parse: "TRY_CAST(CASE WHEN regexp_matches(%[1]s, ':[0-9]{2}.*([Zz]|[+-][0-9]{2}(:?[0-9]{2})?)$') THEN %[1]s ELSE concat(%[1]s, 'Z') END AS TIMESTAMPTZ)", worst: "list_max(%s)", match: "regexp_matches(%s, %s)", cast: "CAST(%s AS %s)"},
 	{Name: "clickhouse", quote: '"', escape: true, double: "Nullable(Float64)", bigint: "Nullable(Int64)", text: "Nullable(String)", div: "intDiv(%s, %d)",
-		nanos: "toUnixTimestamp64Nano(toDateTime64(%s, 9, 'UTC'))", parse: "parseDateTime64BestEffortOrNull(%s, 9, 'UTC')", worst: "if(empty(%[1]s), NULL, arrayMax(%[1]s))", cast: "CAST(%s AS %s)"},
+		nanos: "toUnixTimestamp64Nano(toDateTime64(%s, 9, 'UTC'))", parse: "parseDateTime64BestEffortOrNull(%s, 9, 'UTC')", worst: "if(empty(%[1]s), NULL, arrayMax(%[1]s))", match: "match(%s, %s)", cast: "CAST(%s AS %s)"},
 	{Name: "trino", quote: '"', double: "DOUBLE", bigint: "BIGINT", text: "VARCHAR", div: "(%s / %d)",
-		nanos: "(CAST(floor(to_unixtime(%s) * 1e6 + 0.5e0) AS BIGINT) * 1000)", parse: "from_iso8601_timestamp_nanos(replace(%s, ' ', 'T'))", worst: "array_max(%s)", cast: "CAST(%s AS %s)"},
+		nanos: "(CAST(floor(to_unixtime(%s) * 1e6 + 0.5e0) AS BIGINT) * 1000)", parse: "TRY(from_iso8601_timestamp_nanos(replace(%s, ' ', 'T')))", worst: "array_max(%s)", match: "regexp_like(%s, %s)", cast: "CAST(%s AS %s)"},
 	{Name: "spark", quote: '`', escape: true, double: "DOUBLE", bigint: "BIGINT", text: "STRING", div: "(%s div %d)",
-		nanos: "(unix_micros(CAST(%s AS TIMESTAMP)) * 1000)", parse: "to_timestamp(%s)", worst: "array_max(%s)", cast: "CAST(%s AS %s)"},
+		nanos: "(unix_micros(CAST(%s AS TIMESTAMP)) * 1000)", parse: "to_timestamp(%s)", worst: "array_max(%s)", match: "%s RLIKE %s", cast: "CAST(%s AS %s)"},
 }
 
 // EngineOf finds a dialect by its name.

@@ -11,11 +11,27 @@ import (
 // one of a warm-up: the verdicts of outcome.go, word by word.
 func (q *SQL) judge() {
 	q.stage()
+	for _, c := range outcomeColumns {
+		if q.have[c.name] {
+			q.add("word_"+c.name, q.word(c.name))
+		}
+	}
+	q.stage()
+	for _, name := range []string{serving.ColOutcome, colStatus} {
+		if x := q.V("word_" + name); q.have[name] {
+			// OpenTelemetry's prefix.
+			q.add("said_"+name, "CASE WHEN substr("+x+", 1, 12) = 'status_code_' THEN substr("+x+", 13) ELSE "+x+" END")
+		}
+	}
+	q.stage()
 	var worst []string
 	for _, c := range outcomeColumns {
 		if q.have[c.name] {
-			name := "verdict_" + c.name
-			q.add(name, q.verdict(c.name, q.word(c.name)))
+			name, said := "verdict_"+c.name, q.V("word_"+c.name)
+			if q.have["said_"+c.name] {
+				said = q.V("said_" + c.name)
+			}
+			q.add(name, q.verdict(c.name, said))
 			worst = append(worst, q.V(name))
 		}
 	}
@@ -35,14 +51,16 @@ func (q *SQL) judge() {
 	q.add("outcome_code", q.outcome(worst))
 }
 
-// word is a text without what makes no difference.
-func (q *SQL) word(name string) string { return "lower(trim(" + q.V(name) + "))" }
+// word is a text without what makes no difference: blanks around it, and case.
+func (q *SQL) word(name string) string {
+	return "lower(trim(BOTH " + q.Engine.Literal(" \t\r\n") + " FROM " + q.V(name) + "))"
+}
 
 func (q *SQL) truth(x, yes, no string) string {
 	e := q.Engine
 	return fmt.Sprintf("CASE WHEN %s THEN %s WHEN %s THEN %s END",
-		e.in(x, "true", "t", "yes", "y", "1", "1.0", "stream", "streaming"), yes,
-		e.in(x, "false", "f", "no", "n", "0", "0.0", "non-streaming", "nonstream"), no)
+		e.in(x, trueWords...), yes,
+		e.in(x, falseWords...), no)
 }
 
 // codes of outcomes in SQL.
@@ -58,17 +76,15 @@ var (
 func (q *SQL) verdict(column, x string) string {
 	e := q.Engine
 	words := fmt.Sprintf("WHEN %s THEN %s WHEN %s THEN %s",
-		e.holds(x, "timeout", "timed out", "timed_out", "time out", "deadline"), sqlTimeout,
-		e.holds(x, "cancel", "abort", "disconnect"), sqlCancelled)
+		e.holds(x, timeoutWords...), sqlTimeout,
+		e.holds(x, cancelWords...), sqlCancelled)
 	switch column {
 	case serving.ColOutcome, colStatus:
-		x = "replace(" + x + ", 'status_code_', '')"
 		return "CASE " + q.http(x) +
-			" WHEN " + e.in(x, "ok", "success", "succeeded", "successful", "completed", "complete", "done", "finished", "default", "unset", "true", "1",
-			"stop", "length", "eos", "tool_calls", "finished_stopped", "finished_length_capped") + " THEN " + sqlOK +
-			" WHEN " + e.in(x, "incomplete", "running", "in_progress", "in progress", "pending", "waiting", "queued", "unfinished") + " THEN " + sqlIncomplete +
+			" WHEN " + e.in(x, okWords...) + " THEN " + sqlOK +
+			" WHEN " + e.in(x, unfinishedWords...) + " THEN " + sqlIncomplete +
 			" " + words +
-			" WHEN " + e.holds(x, "error", "fail", "exception", "crash", "refused", "rejected", "false") + " THEN " + sqlFailed + " END"
+			" WHEN " + e.holds(x, failureWords...) + " THEN " + sqlFailed + " END"
 	case colSuccess:
 		return q.truth(x, sqlOK, sqlFailed)
 	case colCancelled:
@@ -76,18 +92,18 @@ func (q *SQL) verdict(column, x string) string {
 	case colHTTP:
 		return "CASE " + q.http(x) + " END"
 	case serving.ColError:
-		return "CASE WHEN " + e.in(x, "", "none", "null", "nil", "nan", "false", "0", "{}", "[]", `""`, "ok", "no") + " THEN NULL " + q.http(x) +
+		return "CASE WHEN " + e.in(x, noErrorWords...) + " THEN NULL " + q.http(x) +
 			" " + words + " WHEN " + x + " IS NOT NULL THEN " + sqlFailed + " END"
 	}
 	// Why it finished.
-	return "CASE WHEN " + e.in(x, "", "none", "null") + " THEN NULL WHEN " + x + " = 'error' THEN " + sqlFailed + " " + words +
+	return "CASE WHEN " + e.in(x, noReasonWords...) + " THEN NULL " + words +
 		" WHEN " + e.holds(x, "error") + " THEN " + sqlFailed + " WHEN " + x + " IS NOT NULL THEN " + sqlOK + " END"
 }
 
 // http judges a text that is the number of an HTTP status, 100 to 599; a
 // fraction of zeros is let pass.
 func (q *SQL) http(x string) string {
-	x = "replace(" + x + ", '.0', '')"
+	x = "CASE WHEN " + x + " LIKE '___.0' THEN substr(" + x + ", 1, 3) ELSE " + x + " END"
 	e := q.Engine
 	number := "length(" + x + ") = 3 AND " + x + " >= '100' AND " + x + " <= '599' AND substr(" + x + ", 2, 1) >= '0' AND substr(" + x + ", 2, 1) <= '9' AND substr(" + x + ", 3, 1) >= '0' AND substr(" + x + ", 3, 1) <= '9'"
 	return fmt.Sprintf("WHEN %s THEN CASE WHEN %s THEN %s WHEN %s THEN %s WHEN %s >= '400' THEN %s ELSE %s END",

@@ -59,19 +59,19 @@ func WorkloadOf(rules []WorkloadRule, texts ...string) (string, bool) {
 func Label(src serving.Requests, rules []WorkloadRule) serving.Requests {
 	t := &labelled{Requests: src, dict: serving.NewDict()}
 	for _, r := range rules {
-		if r.Column == RunColumn && r.Match.MatchString(src.Name()) || hasText(src, r.Column) {
+		if r.Column == RunColumn && r.Match.MatchString(src.Name()) || isText(src.Columns(), r.Column) {
 			t.rules = append(t.rules, r)
 		}
 	}
 	if len(t.rules) == 0 {
 		return src
 	}
-	t.own = hasText(src, serving.ColWorkload)
+	t.own = isText(src.Columns(), serving.ColWorkload)
 	return t
 }
 
-func hasText(src serving.Requests, name string) bool {
-	return slices.ContainsFunc(src.Columns(), func(c serving.Column) bool { return c.Name == name && c.Kind == serving.KindText })
+func isText(columns []serving.Column, name string) bool {
+	return slices.ContainsFunc(columns, func(c serving.Column) bool { return c.Name == name && c.Kind == serving.KindText })
 }
 
 // A labelled table answers for the workload column itself and passes everything
@@ -84,15 +84,21 @@ type labelled struct {
 }
 
 // Columns implements serving.Requests.
-func (t *labelled) Columns() []serving.Column {
+func (t *labelled) Columns() []serving.Column { return Labelled(t.Requests.Columns(), t.rules) }
+
+// Labelled returns columns of which that of the workload follows rules.
+func Labelled(columns []serving.Column, rules []WorkloadRule) []serving.Column {
+	if len(rules) == 0 {
+		return columns
+	}
 	var from []string
-	for _, r := range t.rules {
+	for _, r := range rules {
 		if !slices.Contains(from, r.Column) {
 			from = append(from, r.Column)
 		}
 	}
 	col := serving.Column{Name: serving.ColWorkload, Kind: serving.KindText, From: strings.Join(from, ", "), How: "rule"}
-	cols := slices.Clone(t.Requests.Columns())
+	cols := slices.Clone(columns)
 	i := slices.IndexFunc(cols, func(c serving.Column) bool { return c.Name == serving.ColWorkload })
 	if i < 0 {
 		return append(cols, col)

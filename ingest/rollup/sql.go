@@ -20,6 +20,7 @@ type Query struct {
 	Spec   serving.RollupSpec // what cells there are, and what is counted
 	Window [2]int64           // arrival times, ns, half open; both 0 for all
 	Timed  []serving.MetricKey
+	Rules  []column.WorkloadRule
 	Notes  []string // for the head of the query
 }
 
@@ -48,7 +49,7 @@ func (q *Query) SQL() (string, error) {
 		w.conds = conds
 	}
 	var err error
-	if w.cols, err = q.Plan.SQL(q.Engine, more); err != nil {
+	if w.cols, err = q.Plan.SQL(q.Engine, more, q.Rules); err != nil {
 		return "", err
 	}
 	return w.query()

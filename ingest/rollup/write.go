@@ -140,31 +140,39 @@ func WriteParquet(w io.Writer, r *serving.Rollup) error {
 		}
 	}
 	schema := parquet.NewSchema("rollup", group)
-	at := map[string]int{}
-	for i, c := range schema.Columns() {
-		at[c[0]] = i
+	at := func(name string) int {
+		return slices.IndexFunc(schema.Columns(), func(c []string) bool { return c[0] == name })
+	}
+	texts := []int{at(colKind), at(colWindow), at(colMetric), at(colSpec)}
+	whole := []int{at(colBucket), at(colN), at(colTotal), at(colLeast), at(colMost)}
+	squares := at(colSquares)
+	var dims []int
+	for i := range r.Spec.Dims {
+		dims = append(dims, at("d"+strconv.Itoa(i+1)))
 	}
 	pw := parquet.NewGenericWriter[any](w, schema, parquet.Compression(&parquet.Zstd))
-	var batch []parquet.Row
+	batch := make([]parquet.Row, 0, parquetBatch)
 	flush := func() error {
 		_, err := pw.WriteRows(batch)
 		batch = batch[:0]
 		return err
 	}
 	err := rows(r, func(r *Row) error {
-		row := make(parquet.Row, len(names))
-		put := func(name string, v parquet.Value) { row[at[name]] = v.Level(0, 0, at[name]) }
-		for name, text := range map[string]string{colKind: r.Kind, colWindow: r.Window, colMetric: r.Metric, colSpec: r.Spec} {
-			put(name, parquet.ByteArrayValue([]byte(text)))
+		batch = batch[:len(batch)+1]
+		row := &batch[len(batch)-1]
+		*row = slices.Grow((*row)[:0], len(names))[:len(names)]
+		put := func(at int, v parquet.Value) { (*row)[at] = v.Level(0, 0, at) }
+		for i, text := range [...]string{r.Kind, r.Window, r.Metric, r.Spec} {
+			put(texts[i], parquet.ByteArrayValue([]byte(text)))
 		}
 		for i, v := range r.Dims {
-			put("d"+strconv.Itoa(i+1), parquet.ByteArrayValue([]byte(v)))
+			put(dims[i], parquet.ByteArrayValue([]byte(v)))
 		}
-		for name, v := range map[string]int64{colBucket: r.Bucket, colN: r.N, colTotal: r.Total, colLeast: r.Least, colMost: r.Most} {
-			put(name, parquet.Int64Value(v))
+		for i, v := range [...]int64{r.Bucket, r.N, r.Total, r.Least, r.Most} {
+			put(whole[i], parquet.Int64Value(v))
 		}
-		put(colSquares, parquet.DoubleValue(r.Squares))
-		if batch = append(batch, row); len(batch) == parquetBatch {
+		put(squares, parquet.DoubleValue(r.Squares))
+		if len(batch) == parquetBatch {
 			return flush()
 		}
 		return nil

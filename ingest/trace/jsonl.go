@@ -87,11 +87,12 @@ type jsonTable struct {
 
 // A jsonNode is a name in the tree.
 type jsonNode struct {
-	key  string
-	path string
-	kids []*jsonNode
-	next int // the child that is expected: records repeat their order
-	raw  int // index of its column, -1 for none
+	steps []string // the keys down to it
+	key   string
+	path  string
+	kids  []*jsonNode
+	next  int // the child that is expected: records repeat their order
+	raw   int // index of its column, -1 for none
 
 	guess  *guess // while learning
 	cell   *cell  // while scanning
@@ -210,6 +211,10 @@ func (j *jsonTable) add(n *jsonNode, key []byte) *jsonNode {
 		}
 	}
 	k := &jsonNode{key: string(key), path: path, raw: len(j.columns), guess: newGuess(path, false)}
+	k.steps = append(slices.Clip(n.steps), k.key)
+	if len(k.steps) > 1 {
+		k.guess.steps = k.steps
+	}
 	k.event = path == "event_type"
 	n.kids = append(n.kids, k)
 	j.columns = append(j.columns, k.guess)

@@ -12,6 +12,7 @@ import (
 
 // A guess gathers what the values at the start of a file say of a column's type.
 type guess struct {
+	steps     []string // the keys of a nested field
 	name      string
 	n         int // values that are not null
 	ints      int
@@ -170,7 +171,7 @@ func (g *guess) list(b []byte) {
 // raw describes the column. A minority of values that are something else is
 // damage, not the type.
 func (g *guess) raw() column.Raw {
-	r := column.Raw{Name: g.name, Label: g.tally.labels}
+	r := column.Raw{Name: g.name, Path: g.steps, Label: g.tally.labels}
 	most := func(n int) bool { return 2*n > g.n }
 	switch {
 	case g.n == 0:

@@ -82,6 +82,7 @@ func openText(ctx context.Context, f TextFile, format string, rows source, opt O
 	if err != nil {
 		return nil, t.planError(err)
 	}
+	t.plan.Textual = true
 	if err := t.notTrace(); err != nil {
 		return nil, err
 	}
