@@ -69,7 +69,8 @@ type rollTaker struct {
 	*filler
 	leaves [][]*rollLeaf // by family and leaf
 	units  []int64
-	timed  int64 // rows with an arrival time
+	timed  int64    // rows with an arrival time
+	sum    rollHist // of a cell, while it is made
 }
 
 // A rollLeaf is what a leaf knows besides its counts.
@@ -173,6 +174,7 @@ func (w *rollTaker) merge(o *rollTaker) {
 		}
 		for k, to := range numbers {
 			w.leaves[i][to].merge(o.leaves[i][k])
+			o.leaves[i][k] = nil // it may be large
 		}
 	}
 	w.timed += o.timed
@@ -183,6 +185,10 @@ func (l *rollLeaf) merge(o *rollLeaf) {
 	l.whole += o.whole
 	l.brief += o.brief
 	for m := range l.hists {
+		if len(l.hists[m].slots) == 0 {
+			l.hists[m] = o.hists[m]
+			continue
+		}
 		l.hists[m].merge(&o.hists[m])
 	}
 }
@@ -264,30 +270,36 @@ func (w *rollTaker) cell(f *finisher, r *serving.Rollup, g, i int) *serving.Roll
 		}
 	}
 	family := f.views[g].family
-	hists := make([]rollHist, len(w.lay.metrics))
-	for _, leaf := range f.members[g][i] {
+	members := f.members[g][i]
+	for _, leaf := range members {
 		l := w.leaves[family][leaf]
 		out.Whole += l.whole
 		out.Brief += l.brief
-		for m := range hists {
-			hists[m].merge(&l.hists[m])
-		}
 	}
-	for m := range hists {
-		if h := hists[m].counts(); len(h) > 0 {
+	for m := range w.lay.metrics {
+		sum := &w.sum
+		sum.reset()
+		if len(members) == 1 {
+			sum = &w.leaves[family][members[0]].hists[m]
+		} else {
+			for _, leaf := range members {
+				sum.merge(&w.leaves[family][leaf].hists[m])
+			}
+		}
+		if h := sum.counts(); len(h) > 0 {
 			out.Metrics[w.lay.metrics[m].key] = h
 		}
 	}
 	return out
 }
 
-// A rollHist is a histogram of whole numbers on the layout of rollups: a table of
-// the buckets that have values, by open addressing. Most leaves have few values,
-// far apart.
+// A rollHist is a histogram of whole numbers on the layout of rollups: the buckets
+// that have values, in the order in which they came, and a table to find them by
+// open addressing. Most leaves have few values, far apart.
 type rollHist struct {
-	keys  []int32 // bucket + 1; 0 where the place is free
-	slots []rollSlot
-	used  int
+	index   []int32 // 1 + number of a slot; 0 where the place is free
+	buckets []int32 // by slot
+	slots   []rollSlot
 }
 
 // A rollSlot is a bucket. The squares are summed in 128 bits, so that no figure
@@ -298,38 +310,36 @@ type rollSlot struct {
 	least, most int64
 }
 
-// place finds where a bucket is, or where it belongs.
-func (h *rollHist) place(bucket int32) int {
-	mask := uint32(len(h.keys) - 1)
+// place finds where the number of a bucket's slot is, or where it belongs.
+func (h *rollHist) place(bucket int32) uint32 {
+	mask := uint32(len(h.index) - 1)
 	i := uint32(bucket) * 0x9e3779b1 >> 8 & mask
-	for h.keys[i] != 0 && h.keys[i] != bucket+1 {
+	for h.index[i] != 0 && h.buckets[h.index[i]-1] != bucket {
 		i = (i + 1) & mask
 	}
-	return int(i)
+	return i
 }
 
 func (h *rollHist) slot(bucket int32) *rollSlot {
-	if 4*h.used >= 3*len(h.keys) {
-		h.grow()
-	}
-	i := h.place(bucket)
-	if h.keys[i] == 0 {
-		h.keys[i] = bucket + 1
-		h.used++
-	}
-	return &h.slots[i]
-}
-
-func (h *rollHist) grow() {
-	old := *h
-	n := max(4, 2*len(old.keys))
-	h.keys, h.slots = make([]int32, n), make([]rollSlot, n)
-	for i, k := range old.keys {
-		if k != 0 {
-			j := h.place(k - 1)
-			h.keys[j], h.slots[j] = k, old.slots[i]
+	if 4*len(h.slots) >= 3*len(h.index) {
+		h.index = make([]int32, max(4, 2*len(h.index)))
+		for k, b := range h.buckets {
+			h.index[h.place(b)] = int32(k + 1)
 		}
 	}
+	i := h.place(bucket)
+	if h.index[i] == 0 {
+		h.buckets = append(h.buckets, bucket)
+		h.slots = append(h.slots, rollSlot{})
+		h.index[i] = int32(len(h.slots))
+	}
+	return &h.slots[h.index[i]-1]
+}
+
+// reset empties a histogram and keeps its memory.
+func (h *rollHist) reset() {
+	clear(h.index)
+	h.buckets, h.slots = h.buckets[:0], h.slots[:0]
 }
 
 func (h *rollHist) add(u int64) {
@@ -354,26 +364,21 @@ func (s *rollSlot) merge(o *rollSlot) {
 }
 
 func (h *rollHist) merge(o *rollHist) {
-	for i, k := range o.keys {
-		if k != 0 {
-			h.slot(k - 1).merge(&o.slots[i])
-		}
+	for k, b := range o.buckets {
+		h.slot(b).merge(&o.slots[k])
 	}
 }
 
 // counts lists the buckets that have values, in order.
 func (h *rollHist) counts() serving.RollupHistogram {
-	if h.used == 0 {
+	if len(h.slots) == 0 {
 		return nil
 	}
-	out := make(serving.RollupHistogram, 0, h.used)
-	for i, k := range h.keys {
-		if k == 0 {
-			continue
-		}
-		s := &h.slots[i]
-		out = append(out, serving.RollupCount{Bucket: k - 1, N: s.n, Total: s.total,
-			Squares: math.Ldexp(float64(s.hi), 64) + float64(s.lo), Least: s.least, Most: s.most})
+	out := make(serving.RollupHistogram, len(h.slots))
+	for k := range h.slots {
+		s := &h.slots[k]
+		out[k] = serving.RollupCount{Bucket: h.buckets[k], N: s.n, Total: s.total,
+			Squares: math.Ldexp(float64(s.hi), 64) + float64(s.lo), Least: s.least, Most: s.most}
 	}
 	slices.SortFunc(out, func(a, b serving.RollupCount) int { return int(a.Bucket - b.Bucket) })
 	return out

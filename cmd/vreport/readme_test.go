@@ -94,6 +94,9 @@ func TestDocumentedFlags(t *testing.T) {
 			t.Errorf("--%s is not in docs/usage.md", name)
 		}
 	}
+	for _, command := range []string{"compare", "rollup", "sql"} {
+		maps.Copy(known, flagsOf(t, command))
+	}
 	for _, word := range strings.FieldsFunc(usage, func(r rune) bool { return !(r == '-' || r >= 'a' && r <= 'z') }) {
 		name, ok := strings.CutPrefix(word, "--")
 		if !ok || strings.Trim(name, "-") == "" || slices.Contains([]string{"help", "no-progress", "no-exact", "save-detailed"}, name) {
