@@ -14,11 +14,9 @@ import (
 // phases are the two stretches that facts compare. The baseline is missing where
 // nothing changed, or everything was as it is from the beginning.
 type phases struct {
-	base, bad   *phase // either may be nil
-	all         *phase
-	from, to    float64 // of the bad stretch
-	known       bool    // there is an incident
-	description string
+	base, bad *phase // either may be nil
+	all       *phase
+	known     bool // there is an incident
 }
 
 // factsOf are what one source says of a subject's phases.

@@ -46,8 +46,7 @@ type rowSource struct {
 	rows                []diagRow
 	every               float64 // one row stands for so many
 	workloads, replicas []string
-	attempts            bool // the table says which attempt a row is
-	ids                 string
+	attempts            bool  // the table says which attempt a row is
 	origin              int64 // ns: where the rows' time begins
 	has                 map[string]bool
 }

@@ -22,7 +22,6 @@ type Builder struct {
 	counts   int
 	slos     int
 	dims     int
-	bad      string // why the file as a whole cannot be a rollup
 }
 
 // A building is a cell whose buckets are not in order yet.

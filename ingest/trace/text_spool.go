@@ -33,8 +33,7 @@ var (
 type spool struct {
 	sources map[int]int // of the plan: position in a block
 	blocks  []block
-	used    int64    // bytes in memory
-	mem     [][]byte // of blocks that are in memory
+	used    int64 // bytes in memory
 	file    *os.File
 	size    int64 // of file
 }
