@@ -191,13 +191,28 @@ func (v *Verdict) decide(facts Facts) {
 	switch {
 	case unknown:
 		v.Status = CannotTell
-	case v.Score.Coverage < LeastCoverage:
+	case v.Score.Coverage < LeastCoverage || v.known() < leastEvidence:
 		v.Status = CannotTell
 	case v.Score.Score >= LeastScore:
 		v.Status = Supported
 	default:
 		v.Status = NotSupported
 	}
+}
+
+// leastEvidence is how many observations a verdict takes: nothing is concluded
+// from one figure, whatever its weight.
+const leastEvidence = 2
+
+// known counts the evidence that is there.
+func (v *Verdict) known() int {
+	n := 0
+	for _, r := range v.Readings {
+		if r.Kind == "supports" && r.Known {
+			n++
+		}
+	}
+	return n
 }
 
 // Separate names the one fact that would tell two rivals apart: unknown before

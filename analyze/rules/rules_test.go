@@ -96,6 +96,15 @@ func verdictOf(t *testing.T, cause string, f Facts) Verdict {
 	return vs[i]
 }
 
+// A fleet whose queue is uneven, and of which nothing else is known, supports
+// no hot replica: two tests of different load look the same.
+func TestOneObservationIsNotEnough(t *testing.T) {
+	v := verdictOf(t, "hot_replica", facts(LateFirst, 1.0, Replicas, 2.0, HotFactor, 2.0))
+	if v.Status != CannotTell {
+		t.Errorf("%s with score %.2f, want %s", v.Status, v.Score.Score, CannotTell)
+	}
+}
+
 // One figure alone supports nothing: neither a full pool, nor a busy GPU, nor a
 // counter, nor a late first token.
 func TestNothingFromOneFigure(t *testing.T) {
