@@ -58,8 +58,6 @@ func DecodeCSV(ctx context.Context, path string, r io.Reader, in *serving.Input)
 		if err == io.EOF {
 			break
 		}
-		line, _ := cr.FieldPos(0)
-		at := serving.Pos{Path: path, Line: line}
 		var bad *csv.ParseError
 		if errors.As(err, &bad) {
 			b.problem(serving.Pos{Path: path, Line: bad.Line}, "", "no CSV record: %v", bad.Err)
@@ -69,6 +67,8 @@ func DecodeCSV(ctx context.Context, path string, r io.Reader, in *serving.Input)
 			return nil, csvError(path, err)
 		}
 		in.Records++
+		line, _ := cr.FieldPos(0)
+		at := serving.Pos{Path: path, Line: line}
 		if len(rec) != len(header) {
 			b.problem(at, "", "%d fields, want %d", len(rec), len(header))
 			continue
