@@ -7,6 +7,7 @@ import (
 
 	"github.com/vreport/vreport/analyze/cube"
 	"github.com/vreport/vreport/analyze/stat"
+	"github.com/vreport/vreport/analyze/verdict"
 	"github.com/vreport/vreport/ingest/serving"
 )
 
@@ -22,10 +23,10 @@ const (
 // trace of a hundred thousand requests is nothing like as many independent ones.
 // It is what the quantile's course over the trace's windows says beyond the
 // interval of independent requests, and the same for every slice, as all of them
-// shared the server. 0 where it cannot be told.
-func (t *table) drift(k serving.MetricKey, p float64) float64 {
+// shared the server. None where it cannot be told.
+func (t *table) drift(k serving.MetricKey, p float64) verdict.Drift {
 	if t == nil || t.time < 0 {
-		return 0
+		return verdict.Drift{}
 	}
 	q := 0.5
 	if p > 0.75 {
@@ -33,21 +34,24 @@ func (t *table) drift(k serving.MetricKey, p float64) float64 {
 	}
 	all := t.total().Summaries[k]
 	if all == nil {
-		return 0
+		return verdict.Drift{}
 	}
 	whole := quantileOf(all, q)
 	if whole == nil {
-		return 0
+		return verdict.Drift{}
 	}
 	own, ok := logVariance(whole.Lo, whole.Hi)
 	if !ok {
-		return 0
+		return verdict.Drift{}
 	}
-	v, ok := stat.MeanVariance(t.course(k, q), minDriftBatches)
+	course := t.course(k, q)
+	v, df, ok := stat.MeanVariance(course, minDriftBatches)
 	if !ok {
-		return 0
+		return verdict.Drift{}
 	}
-	return max(0, v-own)
+	first, _ := stat.Moments(course[:len(course)/2])
+	second, _ := stat.Moments(course[len(course)/2:])
+	return verdict.Drift{Variance: max(0, v-own), DF: df, Halves: math.Abs(second - first)}
 }
 
 // course is the logarithm of a quantile in each window that has enough requests,

@@ -96,10 +96,7 @@ func (e *effect) within(s Stratum, f Figure) {
 				e.method, e.log, e.lo, e.hi, e.p = ByBootstrap, math.Log(i.Ratio), math.Log(i.Lo), math.Log(i.Hi), i.P
 				e.se = (e.hi - e.lo) / (2 * z)
 				e.halves = max(halves(*b, p), halves(*a, p))
-				if v := s.Before.Drift + s.After.Drift; v > 0 {
-					// Blocks hold what neighbours share, not what a quarter of an hour does.
-					e.se, e.lo, e.hi, e.p = math.Sqrt(e.se*e.se+v), math.NaN(), math.NaN(), math.NaN()
-				}
+				e.drifts(s)
 				return
 			}
 		}
@@ -108,7 +105,29 @@ func (e *effect) within(s Stratum, f Figure) {
 	va, oka := logVariance(s.After)
 	if okb && oka {
 		e.method, e.se = ByInterval, math.Sqrt(vb+va)
+		e.drifts(s)
 	}
+}
+
+// drifts adds what the levels of both sides move by: blocks and intervals hold what
+// neighbours share, not what a quarter of an hour does.
+func (e *effect) drifts(s Stratum) {
+	b, a := s.Before.Drift, s.After.Drift
+	if h := max(b.Halves, a.Halves); h > 0 {
+		e.halves = max(h, zeroIfNaN(e.halves))
+	}
+	if b.Variance+a.Variance == 0 {
+		return
+	}
+	v := e.se*e.se + b.Variance + a.Variance
+	uncertain := 0.0
+	for _, d := range []Drift{b, a} {
+		if d.Variance > 0 {
+			uncertain += d.Variance * d.Variance / d.DF
+		}
+	}
+	e.se, e.df = math.Sqrt(v), v*v/uncertain // Satterthwaite
+	e.lo, e.hi, e.p = math.NaN(), math.NaN(), math.NaN()
 }
 
 var z = distuv.UnitNormal.Quantile((1 + Confidence) / 2)
@@ -119,7 +138,7 @@ func logVariance(s Sample) (float64, bool) {
 		return 0, false
 	}
 	se := math.Log(s.Hi.V/s.Lo.V) / (2 * z)
-	return se*se + s.Drift, true
+	return se * se, true
 }
 
 // enough reports whether a quantile has both ends of an interval: below, its

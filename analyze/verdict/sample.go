@@ -16,14 +16,17 @@ type Sample struct {
 	Lo, Hi serving.Opt[float64] // the interval the figure came with
 	N, Of  int64                // of a share: counted, out of
 	Each   []Count              // of a share: a run each
-	// Drift is the variance of the logarithm beyond that of independent requests: of
-	// a trace whose level moves with its load. 0 where not known.
-	Drift float64
+	Drift  Drift                // of a trace whose level moves with its load
 	// Replayed is the variance of the logarithm that the choice of requests brings,
 	// where all runs of the side replay the same ones and the other side's runs do
 	// not: no spread between runs shows it. 0 otherwise.
 	Replayed float64
 }
+
+// A Drift is the variance of the logarithm beyond that of independent requests,
+// with its degrees of freedom, and how far the halves of the trace are apart: two
+// measurements of the same thing. Zero where not known.
+type Drift struct{ Variance, DF, Halves float64 }
 
 // A Count is how many of a run's requests are counted.
 type Count struct{ N, Of int64 }

@@ -100,9 +100,9 @@ var rows = []row{
 		"same-fresh", "A/A: the traces, other requests in each run", extra,
 		trial(samples.Trial{Story: samples.SlowSlice, Noise: noise, Ratio: 1, Fresh: true}), seldom,
 	},
-	{"large-same", "A/A: two traces of 100,000 requests, times that drift for minutes", 40, large(1), seldom},
+	{"large-same", "A/A: two traces of 100,000 requests, times that drift for minutes", extra, large(1), seldom},
 	{
-		"large-slow", "the same with TTFT and TPOT 30 % slower", 40, large(1.3),
+		"large-slow", "the same with TTFT and TPOT 30 % slower", extra, large(1.3),
 		[]count{{"called worse", bound{0.95, false}, func(c *analyze.Comparison) bool { return c.Verdict == analyze.VerdictWorse }}},
 	},
 }
