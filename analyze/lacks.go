@@ -36,9 +36,10 @@ func Lacks(ds *serving.Dataset) []Lack {
 		"sweeps":   len(sweep.Find(ds.Runs, "")) > 0 || mayGrid(ds.Runs),
 		"slices":   tables,
 		"ceilings": ceilingsNamed(ds),
-		// Whether there is an experiment to advise, or a price, is no question of
+		// Whether there is an experiment to advise, a price, or enough that changed to
+		// be explained, is no question of
 		// the files.
-		"advice": true, "cost": true,
+		"advice": true, "cost": true, "diagnosis": true,
 		"servers":  len(ds.Servers) > 0,
 		"timeline": timed || series,
 		"quality":  len(ds.Runs) > 0 || tables || len(ds.Servers) > 0,
