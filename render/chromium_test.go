@@ -180,7 +180,7 @@ func TestPageInChromium(t *testing.T) {
 			t.Run(fmt.Sprintf("%d-%s", size.w, scheme), func(t *testing.T) {
 				v := open(t, ctx, file, size.w, size.h, scheme)
 				n := v.draw(t)
-				want := eval[int](t, v, `Object.keys(JSON.parse(document.getElementById('vr-charts').textContent)).length`)
+				want := eval[int](t, v, `window.vreport.kit.specs.size`)
 				if n != want || want < 6 {
 					t.Errorf("%d charts mounted, want %d", n, want)
 				}
@@ -247,7 +247,7 @@ func TestHostilePageInChromium(t *testing.T) {
 	file := writePage(t, richReport(), Options{ChartLibrary: lib})
 	v := open(t, ctx, file, 1280, 900, "dark")
 	n := v.draw(t)
-	if want := eval[int](t, v, `Object.keys(JSON.parse(document.getElementById('vr-charts').textContent)).length`); n != want || n < 4 {
+	if want := eval[int](t, v, `window.vreport.kit.specs.size`); n != want || n < 4 {
 		t.Errorf("%d charts mounted, want %d", n, want)
 	}
 	for i := range n {

@@ -46,7 +46,8 @@ type page struct {
 	App                           template.JS // the page's own script
 	Library                       template.JS // a stock chart library, as it is
 	Packed                        template.JS // the chart library as a JSON string of gzip in base64
-	Charts, Data                  template.JS // JSON
+	Charts                        template.JS // chart options: JSON, packed as the library is
+	Data                          template.JS // JSON
 	Explore                       template.JS // JSON, where there is something to explore
 	Sections                      []sectionView
 	ChartNote                     string
@@ -130,7 +131,7 @@ func newPage(rep *analyze.Report, opt Options) (*page, error) {
 	if p.Sections, err = c.sections(); err != nil {
 		return nil, err
 	}
-	if p.Charts, err = island(c.charts); err != nil {
+	if p.Charts, err = packedIsland(c.charts); err != nil {
 		return nil, fmt.Errorf("chart options: %w", err)
 	}
 	if len(c.explorers) > 0 {
@@ -143,7 +144,7 @@ func newPage(rep *analyze.Report, opt Options) (*page, error) {
 	}
 	switch {
 	case lib.packed != nil:
-		p.Packed = template.JS(`"` + base64.StdEncoding.EncodeToString(lib.packed) + `"`)
+		p.Packed = quotedBase64(lib.packed)
 	case lib.present():
 		p.Library = template.JS(lib.plain)
 	case c.wanted > 0:
@@ -188,6 +189,31 @@ func island(v any) (template.JS, error) {
 		return "", err
 	}
 	return template.JS(raw), nil
+}
+
+// packedIsland is v as JSON as gzip in base64, for what only the page's own
+// script reads: options of charts repeat themselves, and pack to a fifth.
+func packedIsland(v any) (template.JS, error) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return "", err
+	}
+	var packed bytes.Buffer
+	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err != nil {
+		return "", err
+	}
+	if _, err := w.Write(raw); err != nil {
+		return "", err
+	}
+	if err := w.Close(); err != nil {
+		return "", err
+	}
+	return quotedBase64(packed.Bytes()), nil
+}
+
+func quotedBase64(b []byte) template.JS {
+	return template.JS(`"` + base64.StdEncoding.EncodeToString(b) + `"`)
 }
 
 // dataIsland is the report's JSON, compact, with everything escaped that a page

@@ -7,7 +7,7 @@
 
   const island = document.getElementById('vr-explore');
   if (!island) return;
-  const { specs, redraw, formatters, every } = window.vreport.kit;
+  const { specs, unpack, loaded, redraw, formatters, every } = window.vreport.kit;
   const all = new Map(Object.entries(JSON.parse(island.textContent)));
   const percentiles = [0.5, 0.9, 0.95, 0.99, 0.999];
   const count = formatters.int, pct = formatters.pct, factor = (v) => v.toFixed(v < 100 ? 2 : 0);
@@ -28,12 +28,6 @@
       } while (b > 127);
       return v;
     };
-  }
-
-  async function unpack(base64) {
-    const packed = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
-    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
-    return new Uint8Array(await new Response(stream).arrayBuffer());
   }
 
   function parse(spec, bytes) {
@@ -306,8 +300,8 @@
 
   every('[data-explore]').forEach((root) => {
     const spec = all.get(root.dataset.explore);
-    unpack(spec.data).then((bytes) => {
-      start(root, spec, parse(spec, bytes));
+    Promise.all([unpack(spec.data).arrayBuffer(), loaded()]).then(([bytes]) => {
+      start(root, spec, parse(spec, new Uint8Array(bytes)));
       root.dataset.state = 'ready';
     }).catch((e) => {
       root.dataset.state = 'failed';

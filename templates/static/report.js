@@ -1,7 +1,8 @@
 // The report's one script. It mounts the charts, and makes tables sort and
 // copy; the page is complete without it.
 //
-// Nothing in the data is ever code. Chart options come from a JSON island and
+// Nothing in the data is ever code. Chart options come from an island of packed
+// JSON (they repeat themselves, and were an eighth of a page) and
 // name their formatters ("fmt:ms"), which are looked up in the lists below;
 // colours are style sheet tokens ("var(--k1)"), resolved when a chart is drawn,
 // so that one set of options serves light, dark and print. Series are called
@@ -13,7 +14,7 @@
   root.classList.add('js');
   const byId = (id) => document.getElementById(id);
   const every = (selector, within) => Array.from((within || document).querySelectorAll(selector));
-  const specs = new Map(Object.entries(JSON.parse(byId('vr-charts').textContent)));
+  const specs = new Map(); // filled once the options are unpacked
 
   // Numbers, as render/format.go prints them.
 
@@ -215,7 +216,7 @@
   window.vreport = {
     mountAll: () => { every('details').forEach((d) => { d.open = true; }); charts().forEach(mount); return live.size; },
     instances: () => Array.from(live.values()),
-    kit: { specs: specs, redraw: redraw, formatters: formatters, every: every }, // for explore.js
+    kit: { specs: specs, unpack: unpack, loaded: () => loaded, redraw: redraw, formatters: formatters, every: every }, // for explore.js
   };
 
   function withoutCharts(why) {
@@ -225,23 +226,34 @@
     if (p) { p.hidden = false; p.textContent = why; }
   }
 
-  // The library stands in the page as gzip; unpacked it is an inline script,
-  // which the content security policy allows by its hash.
+  // What is long stands in the page as gzip in base64.
+  function unpack(base64) {
+    const packed = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+    return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip')));
+  }
+
+  const island = (el) => unpack(JSON.parse(el.textContent));
+
+  async function options() {
+    Object.entries(await island(byId('vr-charts')).json()).forEach(([id, spec]) => specs.set(id, spec));
+    showPressed(); // the figures that have no such variant are known only now
+  }
+
+  // The library, unpacked, is an inline script, which the content security
+  // policy allows by its hash.
   async function library() {
     if (window.echarts) return true;
     const packed = byId('vr-lib');
     if (!packed) return false;
-    const binary = atob(JSON.parse(packed.textContent));
-    const data = Uint8Array.from(binary, (c) => c.charCodeAt(0));
-    const stream = new Blob([data]).stream().pipeThrough(new DecompressionStream('gzip'));
     const script = document.createElement('script');
-    script.textContent = await new Response(stream).text();
+    script.textContent = await island(packed).text();
     document.head.appendChild(script);
     return Boolean(window.echarts);
   }
 
+  const loaded = charts().length ? options() : Promise.resolve();
   if (charts().length) {
-    library().then(
+    loaded.then(library).then(
       (ok) => (ok ? start() : withoutCharts('The chart library is not in this page, or was blocked: tables show the data instead.')),
       (e) => { withoutCharts('This browser cannot unpack the chart library: tables show the data instead.'); console.warn(e); },
     );
@@ -281,10 +293,14 @@
 
   const mountIfReady = (el) => { if (window.echarts) mount(el); };
 
-  every('.seg').forEach((seg) => {
-    const first = seg.querySelector('[aria-pressed=true]');
-    if (first) show(first.dataset.group, first.dataset.variant);
-  });
+  function showPressed() {
+    every('.seg').forEach((seg) => {
+      const first = seg.querySelector('[aria-pressed=true]');
+      if (first) show(first.dataset.group, first.dataset.variant);
+    });
+  }
+
+  showPressed();
 
   document.addEventListener('click', (e) => {
     const b = e.target.closest('.seg button, .legend button');
