@@ -13,12 +13,13 @@ import (
 	"github.com/vreport/vreport/ingest/aiperf"
 	"github.com/vreport/vreport/ingest/prom"
 	"github.com/vreport/vreport/ingest/serving"
+	"github.com/vreport/vreport/ingest/trace"
 )
 
 // What AIPerf and GenAI-Perf write. The Parquet export stands before every other
 // Parquet file, the records before every other JSONL trace.
 var (
-	formatAIPerfParquet = &Format{Name: aiperf.FormatServerMetrics, Doc: "server metrics that AIPerf scraped, as Parquet (refused)", sniff: sniffAIPerfParquet, decode: refuseAIPerfParquet}
+	formatAIPerfParquet = &Format{Name: aiperf.FormatServerMetrics, Doc: "server metrics that AIPerf scraped, as Parquet", sniff: sniffAIPerfParquet, decode: decodeAIPerfParquet}
 	formatAIPerfRecords = &Format{Name: aiperf.FormatRecords, Doc: "the requests of an AIPerf run (profile_export.jsonl)", sniff: sniffAIPerfRecords, decode: decodeAIPerfRecords}
 	formatAIPerfSummary = &Format{Name: aiperf.FormatSummary, Doc: "the summary of an AIPerf run, JSON, CSV or as printed", sniff: sniffAIPerfTool(aiperf.AIPerf), decode: decodeAIPerfSummary}
 	formatAIPerfMetrics = &Format{Name: aiperf.FormatServerMetrics, Doc: "server metrics that AIPerf scraped (JSON, JSONL, CSV)", sniff: sniffAIPerfMetrics, decode: decodeAIPerfMetrics}
@@ -27,18 +28,44 @@ var (
 )
 
 func sniffAIPerfParquet(p *probe) (bool, string) {
-	n, ok := p.footer()
-	if ok && p.codec == "" && n <= 1<<20 {
-		footer := make([]byte, n)
-		if _, err := p.raw.ReadAt(footer, p.size-8-n); err == nil {
-			return aiperf.SniffMetricsParquet(footer)
-		}
+	if ok, why := sniffParquet(p); !ok {
+		return false, why
 	}
-	return false, "no Parquet footer of AIPerf's size"
+	if p.codec != "" {
+		return false, "inside " + p.codec
+	}
+	names, err := trace.Names(trace.File{Path: p.path, R: p.raw, Size: p.size})
+	if err != nil {
+		return false, err.Error()
+	}
+	return aiperf.SniffMetricsParquet(names)
 }
 
-func refuseAIPerfParquet(_ context.Context, p *probe, _ *loaded) error {
-	return aiperf.RefuseMetricsParquet(p.path)
+// decodeAIPerfParquet reads the export as the scrapes that it was made of.
+func decodeAIPerfParquet(ctx context.Context, p *probe, l *loaded) error {
+	file := trace.File{Path: p.path, R: p.raw, Size: p.size}
+	t, err := trace.Open(ctx, []trace.File{file}, trace.Options{Fixed: aiperf.MetricsColumn})
+	if err != nil {
+		return err
+	}
+	var names []string
+	var texts []*serving.Dict
+	for _, c := range t.Columns() {
+		names, texts = append(names, c.Name), append(texts, t.Dict(c.Name))
+	}
+	rows := aiperf.NewRowReader(names, texts)
+	base := int64(0)
+	for _, part := range t.Parts() {
+		err := part.Scan(ctx, names, &p.in.Problems, func(b *serving.Batch) error { return rows.Add(b, p.path, base, &p.in.Problems) })
+		if err != nil {
+			return err
+		}
+		base += part.Rows()
+	}
+	m, scrapes := rows.Metrics()
+	p.in.Records = scrapes
+	addNote(p.in, "counters and histograms count from the last scrape before the profiling phase")
+	return p.decodeScrapes(ctx, l, m, func(w io.Writer) error { _, err := m.WriteTo(w); return err })
 }
 
 func sniffAIPerfRecords(p *probe) (bool, string) {

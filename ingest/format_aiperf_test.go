@@ -1,9 +1,14 @@
 package ingest
 
 import (
+	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
+
+	"github.com/parquet-go/parquet-go"
 
 	"github.com/vreport/vreport/ingest/serving"
 )
@@ -126,13 +131,103 @@ func TestAIPerfAggregates(t *testing.T) {
 	}
 }
 
+// A metricRow is a row of server_metrics_export.parquet.
+type metricRow struct {
+	Endpoint    string   `parquet:"endpoint_url,dict,snappy"`
+	Metric      string   `parquet:"metric_name,dict,snappy"`
+	Type        string   `parquet:"metric_type,dict,snappy"`
+	Unit        *string  `parquet:"unit,optional,dict,snappy"`
+	Description *string  `parquet:"description,optional,dict,snappy"`
+	Time        int64    `parquet:"timestamp_ns,snappy"`
+	Engine      *string  `parquet:"engine,optional,dict,snappy"`
+	Model       *string  `parquet:"model_name,optional,dict,snappy"`
+	Value       *float64 `parquet:"value,optional,snappy"`
+	Sum         *float64 `parquet:"sum,optional,snappy"`
+	Count       *float64 `parquet:"count,optional,snappy"`
+	Bound       *string  `parquet:"bucket_le,optional,dict,snappy"`
+	Bucket      *float64 `parquet:"bucket_count,optional,snappy"`
+}
+
+// metricRows are three scrapes of two endpoints, as AIPerf writes them: an
+// endpoint after the other, a metric after the other. At every second TTFT has 10
+// observations more, 8 of them within 0.5 s.
+func metricRows() []metricRow {
+	p := func(x float64) *float64 { return &x }
+	var rows []metricRow
+	for k, endpoint := range []string{"http://h:8000/metrics", "http://h:8001/metrics"} {
+		row := func(metric, kind string, i int) metricRow {
+			model, engine, unit := "m", "0", "x"
+			return metricRow{Endpoint: endpoint, Metric: metric, Type: kind, Time: 1760000000e9 + int64(i)*1e9, Model: &model, Engine: &engine, Unit: &unit}
+		}
+		for i := range 3 {
+			r := row("vllm:num_requests_running", "gauge", i)
+			r.Value = p(float64(3 + i + 10*k))
+			rows = append(rows, r)
+		}
+		for i := range 3 {
+			r := row("vllm:num_preemptions", "counter", i)
+			r.Value = p(float64(2 * i * (k + 1)))
+			rows = append(rows, r)
+		}
+		for i := range 3 {
+			for _, b := range []struct {
+				le string
+				n  float64
+			}{{"0.5", 8}, {"1.0", 9}, {"+Inf", 10}} {
+				r := row("vllm:time_to_first_token_seconds", "histogram", i)
+				r.Sum, r.Count, r.Bound, r.Bucket = p(float64(i)*4.5), p(float64(i)*10), &b.le, p(float64(i)*b.n)
+				rows = append(rows, r)
+			}
+		}
+	}
+	return rows
+}
+
+// A Parquet export gives the servers that its scrapes would have given, whatever
+// the order of its rows.
 func TestAIPerfParquet(t *testing.T) {
 	dir := t.TempDir()
-	footer := "….endpoint_url.metric_name.metric_type.timestamp_ns.value"
-	n := len(footer)
-	path := write(t, dir, "m.parquet", "PAR1"+footer+string([]byte{byte(n), 0, 0, 0})+"PAR1")
-	ds, _, _ := readAIPerf(t, path)
-	if l := ds.Inputs[0].Problems.List(); ds.Inputs[0].Format != "aiperf-server-metrics" || len(l) != 1 {
-		t.Errorf("%s: %v, want it recognized and refused", ds.Inputs[0].Format, l)
+	sorted := filepath.Join(dir, "a.parquet")
+	if err := parquet.WriteFile(sorted, metricRows()); err != nil {
+		t.Fatal(err)
+	}
+	rows := metricRows()
+	rand.New(rand.NewPCG(1, 2)).Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+	shuffled := filepath.Join(dir, "b.parquet")
+	if err := parquet.WriteFile(shuffled, rows); err != nil {
+		t.Fatal(err)
+	}
+	ds, _, all := readAIPerf(t, sorted, shuffled)
+	for i, l := range all {
+		in := ds.Inputs[i]
+		if in.Format != "aiperf-server-metrics" || in.Records != 6 || in.Problems.Len() > 0 || len(l.servers) != 2 {
+			t.Fatalf("%s: %d records, %d servers, problems %v", in.Format, in.Records, len(l.servers), in.Problems.List())
+		}
+		for k, s := range l.servers {
+			running, h := s.GaugeOf(serving.Running), s.Histograms
+			if running == nil || running.Values[2] != float64(5+10*k) || s.Relative || len(s.Times) != 3 || s.Times[2] != 1760000002e9 {
+				t.Errorf("%s: server %+v", in.Path, s)
+			}
+			if len(s.Counters) != 1 || s.Counters[0].Name != serving.Preemptions || s.Counters[0].Values[2] != float64(4*(k+1)) {
+				t.Errorf("%s: counters %+v", in.Path, s.Counters)
+			}
+			if len(h) != 1 || !slices.Equal(h[0].Bounds, []float64{0.5, 1, math.Inf(1)}) || !slices.Equal(h[0].Counts[2], []float64{16, 18, 20}) || h[0].Sum[2] != 9 || h[0].Count[1] != 10 {
+				t.Errorf("%s: histograms %+v", in.Path, h)
+			}
+		}
+	}
+}
+
+// Rows without a time or a name cost themselves alone.
+func TestAIPerfParquetDamaged(t *testing.T) {
+	rows := metricRows()
+	rows[0].Time, rows[1].Metric = 0, "no name"
+	path := filepath.Join(t.TempDir(), "a.parquet")
+	if err := parquet.WriteFile(path, rows); err != nil {
+		t.Fatal(err)
+	}
+	ds, _, all := readAIPerf(t, path)
+	if l := ds.Inputs[0].Problems.List(); len(l) != 2 || l[0].At.Row != 1 || l[1].At.Row != 2 || len(all[0].servers) != 2 {
+		t.Errorf("problems %v, %d servers", l, len(all[0].servers))
 	}
 }

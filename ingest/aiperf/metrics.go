@@ -3,6 +3,7 @@ package aiperf
 import (
 	"bufio"
 	"cmp"
+	"container/heap"
 	"fmt"
 	"io"
 	"math"
@@ -344,25 +345,73 @@ func (m *Metrics) WriteTo(w io.Writer) (int64, error) {
 	return c.n, c.err
 }
 
-// writeEndpoint writes an endpoint's scrapes in order of time.
+// writeEndpoint writes an endpoint's scrapes in order of time, and in each the
+// series in their order. A heap finds the next value: a file may have as many
+// times as values, and looking at each series at each time would take for ever.
 func writeEndpoint(c *countingWriter, endpoint string, list []*metricSeries) {
-	var times []int64
-	for _, s := range list {
-		times = append(times, s.times...)
-	}
-	slices.Sort(times)
-	times = slices.Compact(times)
-	// The series in order of their next time would need a heap; there are few
-	// enough to look at each in each scrape.
-	next := make([]int, len(list))
-	for _, t := range times {
-		writeHead(c, endpoint, t)
-		for i, s := range list {
-			for next[i] < len(s.times) && next[i] < len(s.values) && s.times[next[i]] == t {
-				c.print(s.key, " ", strconv.FormatFloat(s.values[next[i]], 'g', -1, 64), "\n")
-				next[i]++
-			}
+	var next cursors
+	for i, s := range list {
+		if min(len(s.times), len(s.values)) > 0 {
+			next = append(next, seriesCursor{series: s, order: i})
 		}
+	}
+	heap.Init(&next)
+	for last := int64(math.MinInt64); len(next) > 0; {
+		k := &next[0]
+		if t := k.time(); t != last {
+			writeHead(c, endpoint, t)
+			last = t
+		}
+		c.print(k.series.key, " ", strconv.FormatFloat(k.series.values[k.at], 'g', -1, 64), "\n")
+		if k.at++; k.at < min(len(k.series.times), len(k.series.values)) {
+			heap.Fix(&next, 0)
+		} else {
+			heap.Pop(&next)
+		}
+	}
+}
+
+// A seriesCursor stands at the next value of a series.
+type seriesCursor struct {
+	series    *metricSeries
+	at, order int
+}
+
+func (k *seriesCursor) time() int64 { return k.series.times[k.at] }
+
+// cursors are a heap: the earliest time first, then the order of the series.
+type cursors []seriesCursor
+
+func (h cursors) Len() int      { return len(h) }
+func (h cursors) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h cursors) Less(i, j int) bool {
+	return cmp.Or(cmp.Compare(h[i].time(), h[j].time()), cmp.Compare(h[i].order, h[j].order)) < 0
+}
+func (h *cursors) Push(x any) { *h = append(*h, x.(seriesCursor)) }
+func (h *cursors) Pop() any {
+	k := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return k
+}
+
+// sort puts the values in order of time, of two at one time the later one.
+func (s *metricSeries) sort() {
+	if slices.IsSorted(s.times) {
+		return
+	}
+	at := make([]int, len(s.times))
+	for i := range at {
+		at[i] = i
+	}
+	slices.SortStableFunc(at, func(a, b int) int { return cmp.Compare(s.times[a], s.times[b]) })
+	times, values := s.times, s.values
+	s.times, s.values = nil, nil
+	for _, i := range at {
+		if n := len(s.times); n > 0 && s.times[n-1] == times[i] {
+			s.values[n-1] = values[i]
+			continue
+		}
+		s.times, s.values = append(s.times, times[i]), append(s.values, values[i])
 	}
 }
 
