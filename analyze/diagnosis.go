@@ -139,7 +139,7 @@ func (u *diagSubject) diagnose(opt Options) *Diagnosis {
 	for _, v := range verdicts {
 		d.Hypotheses = append(d.Hypotheses, hypothesisOf(v, u.facts))
 	}
-	if len(verdicts) > 1 {
+	if len(verdicts) > 1 && len(d.Present()) > 0 {
 		d.Separate = separation(verdicts[0], verdicts[1], u.facts)
 	}
 	d.Verdict = d.sentence(u.facts)

@@ -72,7 +72,7 @@ func (u *diagSubject) checks() []CheckResult {
 		r := CheckResult{Case: c.group, ID: c.id, Question: c.question, Threshold: serving.Some(c.at), AtMost: c.below}
 		f, ok := u.facts[c.fact]
 		if !ok {
-			r.Answer, r.Needs = "needs", rules.AboutOf(c.fact).Needs
+			r.Answer, r.Needs, r.Unit = "needs", rules.AboutOf(c.fact).Needs, rules.UnitOf(c.fact)
 			out = append(out, r)
 			continue
 		}
@@ -92,7 +92,7 @@ func (f *factsOf) fromRows() {
 	rows := f.s.rows.among(i.From, i.To)
 	worst := spreadOf(known(rows, func(r *diagRow) float64 { return r.worst }))
 	if worst.N >= leastForP95 && i.TPOT.P95 > 0 {
-		f.put(rules.StallRatio, worst.P95/i.TPOT.P95, serving.NoUnit, "")
+		f.put(rules.StallRatio, worst.P95/i.TPOT.P95, "")
 	}
 	var hit, spared []float64
 	for k := range rows {
@@ -105,10 +105,10 @@ func (f *factsOf) fromRows() {
 		}
 	}
 	if len(hit) >= 5 && len(spared) >= 5 {
-		f.put(rules.PreemptedLength, spreadOf(hit).P50/spreadOf(spared).P50, serving.NoUnit, "")
+		f.put(rules.PreemptedLength, spreadOf(hit).P50/spreadOf(spared).P50, "")
 	}
 	if f.s.rows.has[serving.ColReplica] {
-		f.put(rules.Replicas, float64(max(1, len(f.s.rows.replicas))), serving.NoUnit, "")
+		f.put(rules.Replicas, float64(max(1, len(f.s.rows.replicas))), "")
 	}
 	if tpot := f.named("tpot"); tpot != nil {
 		f.together(tpot, f.s.rows.running)
@@ -131,15 +131,15 @@ func (f *factsOf) together(tpot, running *signal) {
 		x, y = append(x, v), append(y, meanKnown(running.between(tpot.at(i), tpot.end(i))))
 	}
 	if rho, n := spearmanOfDiffs(x, y); n >= 10 {
-		f.put(rules.RunningTPOT, rho, serving.NoUnit, "")
+		f.put(rules.RunningTPOT, rho, "")
 	}
 }
 
 // fromServers adds facts that only scrapes and logs give.
 func (f *factsOf) fromServers() {
 	c, i := f.s.servers, f.ph.bad
-	f.put(rules.Replicas, float64(len(c.views)), serving.NoUnit, "")
-	f.put(rules.Restarts, float64(i.Restarts), serving.NoUnit, "")
+	f.put(rules.Replicas, float64(len(c.views)), "")
+	f.put(rules.Restarts, float64(i.Restarts), "")
 	gaps, still, moved := 0.0, 0.0, 0.0
 	for _, v := range c.views {
 		for _, g := range c.within(v, i.From, i.To).gaps() {
@@ -166,9 +166,9 @@ func (f *factsOf) fromServers() {
 			}
 		}
 	}
-	f.put(rules.ScrapeGaps, gaps, serving.NoUnit, "")
+	f.put(rules.ScrapeGaps, gaps, "")
 	if moved >= 5 {
-		f.put(rules.FrozenShare, still/moved, serving.Share, "")
+		f.put(rules.FrozenShare, still/moved, "")
 	}
 	kv, preempt := c.total(serving.KVUsage, true), f.named("preemptions")
 	var a, b []bool
@@ -178,7 +178,7 @@ func (f *factsOf) fromServers() {
 		}
 	}
 	if o := stat.CoOccur(a, b); len(a) >= 10 {
-		f.put(rules.Lift, o.Lift, serving.NoUnit, "")
+		f.put(rules.Lift, o.Lift, "")
 	}
 	if tpot := f.named("tpot"); tpot != nil {
 		f.together(tpot, c.total(serving.Running, false))

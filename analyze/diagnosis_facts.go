@@ -28,19 +28,19 @@ type factsOf struct {
 	base string
 }
 
-func (f *factsOf) put(k rules.Key, v float64, u serving.Unit, promql string) {
+func (f *factsOf) put(k rules.Key, v float64, promql string) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return
 	}
 	if _, ok := f.out[k]; ok {
 		return
 	}
-	f.out[k] = rules.Fact{Value: v, Unit: u, Source: f.s.label, Window: f.base, PromQL: promql}
+	f.out[k] = rules.Fact{Value: v, Unit: rules.UnitOf(k), Source: f.s.label, Window: f.base, PromQL: promql}
 }
 
 func (f *factsOf) ratio(k rules.Key, before, after float64) {
 	if before > 0 {
-		f.put(k, after/before, serving.NoUnit, "")
+		f.put(k, after/before, "")
 	}
 }
 
@@ -55,20 +55,20 @@ func (f *factsOf) percentiles(k rules.Key, b, i spread, before, after, need floa
 func (f *factsOf) take() {
 	b, i := f.ph.base, f.ph.bad
 	f.base = f.u.span2text(i.From, i.To)
-	f.put(rules.QueueMean, i.Queue.Mean, serving.Seconds, f.promQL(serving.Queue))
-	f.put(rules.FailedShare, i.Failed/i.Requests, serving.Share, "")
-	f.put(rules.AbortShare, i.Aborted/i.Requests, serving.Share, "")
-	f.put(rules.RetryShare, i.Retries/i.Requests, serving.Share, "")
-	f.put(rules.GPUUse, i.GPU.Mean, serving.Share, "avg(DCGM_FI_DEV_GPU_UTIL) / 100")
-	f.put(rules.WaitingMean, i.Waiting.Mean, serving.RequestsUnit, f.gaugeQL("avg_over_time", serving.Waiting))
-	f.put(rules.WaitingPeak, i.Waiting.Max, serving.RequestsUnit, f.gaugeQL("max_over_time", serving.Waiting))
-	f.put(rules.Preemptions, i.Preemptions, serving.NoUnit, f.counterQL(serving.Preemptions))
-	f.put(rules.PreemptionsPer100, 100*i.Preemptions/i.Requests, serving.NoUnit, "")
-	f.put(rules.KVPeak, i.KV.Max, serving.Share, f.gaugeQL("max_over_time", serving.KVUsage))
-	f.put(rules.Throttled, i.Throttled, serving.Share, "")
-	f.put(rules.TokensPerChunk, i.TokensPerChunk, serving.NoUnit, "")
-	f.put(rules.WaitingLeft, i.WaitingEnd/i.Waiting.Max, serving.Share, "")
-	f.put(rules.CPUCores, i.CPU, serving.NoUnit, f.counterQL(serving.ProcessCPU))
+	f.put(rules.QueueMean, i.Queue.Mean, f.promQL(serving.Queue))
+	f.put(rules.FailedShare, i.Failed/i.Requests, "")
+	f.put(rules.AbortShare, i.Aborted/i.Requests, "")
+	f.put(rules.RetryShare, i.Retries/i.Requests, "")
+	f.put(rules.GPUUse, i.GPU.Mean, "avg(DCGM_FI_DEV_GPU_UTIL) / 100")
+	f.put(rules.WaitingMean, i.Waiting.Mean, f.gaugeQL("avg_over_time", serving.Waiting))
+	f.put(rules.WaitingPeak, i.Waiting.Max, f.gaugeQL("max_over_time", serving.Waiting))
+	f.put(rules.Preemptions, i.Preemptions, f.counterQL(serving.Preemptions))
+	f.put(rules.PreemptionsPer100, 100*i.Preemptions/i.Requests, "")
+	f.put(rules.KVPeak, i.KV.Max, f.gaugeQL("max_over_time", serving.KVUsage))
+	f.put(rules.Throttled, i.Throttled, "")
+	f.put(rules.TokensPerChunk, i.TokensPerChunk, "")
+	f.put(rules.WaitingLeft, i.WaitingEnd/i.Waiting.Max, "")
+	f.put(rules.CPUCores, i.CPU, f.counterQL(serving.ProcessCPU))
 	f.hot(i)
 	f.shares(b, i)
 	if b == nil {
@@ -81,10 +81,10 @@ func (f *factsOf) take() {
 	f.percentiles(rules.TPOTMedianRatio, b.TPOT, i.TPOT, b.TPOT.P50, i.TPOT.P50, leastForP50)
 	f.ratio(rules.ArrivalRatio, (b.Requests-zeroIfUnknown(b.Retries))/b.seconds(), (i.Requests-zeroIfUnknown(i.Retries))/i.seconds())
 	f.ratio(rules.CompletedRatio, b.Ended/b.seconds(), i.Ended/i.seconds())
-	f.put(rules.ArrivedOverCompleted, i.Requests/i.Ended, serving.NoUnit, "")
+	f.put(rules.ArrivedOverCompleted, i.Requests/i.Ended, "")
 	f.ratio(rules.OutputRateRatio, b.OutputTokens/b.seconds(), i.OutputTokens/i.seconds())
 	f.ratio(rules.ArrivalPeakRatio, b.Requests/b.seconds(), i.ArrivalPeak)
-	f.put(rules.WaitingRise, i.Waiting.Mean-b.Waiting.Mean, serving.RequestsUnit, "")
+	f.put(rules.WaitingRise, i.Waiting.Mean-b.Waiting.Mean, "")
 	f.ratio(rules.RunningRatio, b.Running.Mean, i.Running.Mean)
 	f.ratio(rules.RunningPeakRatio, b.Running.P95, i.Running.P95)
 	f.percentiles(rules.PromptMedianRatio, b.Prompt, i.Prompt, b.Prompt.P50, i.Prompt.P50, leastForP50)
@@ -93,9 +93,9 @@ func (f *factsOf) take() {
 	f.ratio(rules.PromptMeanRatio, b.Prompt.Mean, i.Prompt.Mean)
 	f.ratio(rules.OutputRatio, b.Output.Mean, i.Output.Mean)
 	if b.Queue.Mean > 0.05 { // a queue time of nothing can only rise
-		f.put(rules.QueueFall, (b.Queue.Mean-i.Queue.Mean)/b.Queue.Mean, serving.Share, "")
+		f.put(rules.QueueFall, (b.Queue.Mean-i.Queue.Mean)/b.Queue.Mean, "")
 	}
-	f.put(rules.BaseWaiting, b.Waiting.Max, serving.RequestsUnit, "")
+	f.put(rules.BaseWaiting, b.Waiting.Max, "")
 	shift := 1.0
 	for _, r := range []float64{i.Prompt.Mean / b.Prompt.Mean, i.Output.Mean / b.Output.Mean} {
 		if r > 0 && min(b.Prompt.N, i.Prompt.N) >= leastForP50 {
@@ -103,11 +103,11 @@ func (f *factsOf) take() {
 		}
 	}
 	if i.Prompt.N > 0 || i.Output.N > 0 {
-		f.put(rules.MixShift, shift, serving.NoUnit, "")
+		f.put(rules.MixShift, shift, "")
 	}
-	f.put(rules.DurationShare, i.seconds()/f.ph.all.seconds(), serving.Share, "")
-	f.put(rules.CachedDrop, b.CachedShare-i.CachedShare, serving.Share, "")
-	f.put(rules.KVRise, i.KV.Mean-b.KV.Mean, serving.Share, "")
+	f.put(rules.DurationShare, i.seconds()/f.ph.all.seconds(), "")
+	f.put(rules.CachedDrop, b.CachedShare-i.CachedShare, "")
+	f.put(rules.KVRise, i.KV.Mean-b.KV.Mean, "")
 	f.ratio(rules.KVPerRunning, b.KV.Mean/b.Running.Mean, i.KV.Mean/i.Running.Mean)
 	f.ratio(rules.CPURatio, b.CPU, i.CPU)
 	f.ratio(rules.ChunkRatio, b.TokensPerChunk, i.TokensPerChunk)
@@ -131,12 +131,12 @@ func (f *factsOf) shares(b, i *phase) {
 	if !(sum > 0) {
 		return
 	}
-	f.put(rules.QueueShare, max(queue, 0)/sum, serving.Share, "")
-	f.put(rules.PrefillShare, max(prefill, 0)/sum, serving.Share, "")
-	f.put(rules.FrontShare, max(front, 0)/sum, serving.Share, "")
-	f.put(rules.FrontRise, front, serving.Seconds, "")
-	f.put(rules.QueueRise, queue, serving.Seconds, "")
-	f.put(rules.PrefillRise, prefill, serving.Seconds, "")
+	f.put(rules.QueueShare, max(queue, 0)/sum, "")
+	f.put(rules.PrefillShare, max(prefill, 0)/sum, "")
+	f.put(rules.FrontShare, max(front, 0)/sum, "")
+	f.put(rules.FrontRise, front, "")
+	f.put(rules.QueueRise, queue, "")
+	f.put(rules.PrefillRise, prefill, "")
 }
 
 // hot says how unevenly replicas wait: 1 is evenly.
@@ -163,8 +163,8 @@ func (f *factsOf) hot(i *phase) {
 	if sum > 0.5 {
 		hot = most / sum
 	}
-	f.put(rules.HotShare, hot, serving.Share, f.gaugeQL("avg_over_time", serving.Waiting))
-	f.put(rules.HotFactor, hot*n, serving.NoUnit, "")
+	f.put(rules.HotShare, hot, f.gaugeQL("avg_over_time", serving.Waiting))
+	f.put(rules.HotFactor, hot*n, "")
 	if fact, ok := f.out[rules.HotFactor]; ok && fact.Where == "" && name != "" && fact.Source == f.s.label {
 		fact.Where = "replica " + name
 		f.out[rules.HotFactor] = fact
@@ -200,15 +200,15 @@ func (f *factsOf) mix(b, i *phase) {
 			ttft, tpot = append(ttft, w.TTFT/was.TTFT), append(tpot, w.TPOT/was.TPOT)
 		}
 	}
-	f.put(rules.NewWorkShare, newShare, serving.Share, "")
+	f.put(rules.NewWorkShare, newShare, "")
 	if fact, ok := f.out[rules.NewWorkShare]; ok && newName != "" && fact.Source == f.s.label {
 		fact.Where = "workload " + newName
 		f.out[rules.NewWorkShare] = fact
 	}
 	f.ratio(rules.OldWorkRate, oldBefore, oldAfter)
 	if len(ttft) > 0 {
-		f.put(rules.OldWorkTTFT, slices.Max(ttft), serving.NoUnit, "")
-		f.put(rules.OldWorkTPOT, slices.Max(tpot), serving.NoUnit, "")
+		f.put(rules.OldWorkTTFT, slices.Max(ttft), "")
+		f.put(rules.OldWorkTPOT, slices.Max(tpot), "")
 	}
 }
 

@@ -119,8 +119,10 @@ func (s *Stage) fill(parts []float64) {
 		s.Decode = parts[3]
 		s.Rest -= s.Decode
 	}
-	if math.Abs(s.Rest) < 1e-6 { // rounding: no clock here is finer
-		s.Rest = 0
+	for _, x := range []*float64{&s.Rest, &s.Front} {
+		if math.Abs(*x) < 1e-6 { // rounding: no clock here is finer
+			*x = 0
+		}
 	}
 }
 

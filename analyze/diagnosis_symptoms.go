@@ -88,9 +88,11 @@ func (u *diagSubject) withLatency(client bool) *source {
 	return nil
 }
 
-// enough says whether two phases may be compared.
-func enough(b, i *phase, get func(*phase) spread, n float64) bool {
-	return b != nil && get(b).N >= n && get(i).N >= n && i.seconds() >= leastSeconds && b.seconds() >= leastSeconds
+// enough says whether two phases may be compared: by requests, and by time. Of a
+// recording that is itself short, a tenth of it is a phase.
+func (u *diagSubject) enough(b, i *phase, get func(*phase) spread, n float64) bool {
+	least := min(leastSeconds, u.span/10)
+	return b != nil && get(b).N >= n && get(i).N >= n && i.seconds() >= least && b.seconds() >= least
 }
 
 func ttftSpread(p *phase) spread { return p.TTFT }
@@ -128,9 +130,10 @@ func (u *diagSubject) first(s *source, opt Options) Symptom {
 	if s == nil {
 		return u.queueInstead(out)
 	}
-	out.Known = u.searched[s]
 	p := u.phases[s]
-	if !p.known || !enough(p.base, p.bad, ttftSpread, leastForPhase) {
+	short := p.known && !u.enough(p.base, p.bad, ttftSpread, leastForPhase)
+	out.Known = u.searched[s] && !short
+	if !p.known || short {
 		return out
 	}
 	b, i := p.base.TTFT, p.bad.TTFT
@@ -187,9 +190,10 @@ func (u *diagSubject) streaming(server, client *source, opt Options) Symptom {
 		}
 		return out
 	}
-	out.Known = u.searched[s]
 	p := u.phases[s]
-	if p.known && enough(p.base, p.bad, tpotSpread, leastForPhase) {
+	short := p.known && !u.enough(p.base, p.bad, tpotSpread, leastForPhase)
+	out.Known = u.searched[s] && !short
+	if p.known && !short {
 		for _, x := range [][2]float64{{p.base.TPOT.P50, p.bad.TPOT.P50}, {p.base.TPOT.Mean, p.bad.TPOT.Mean}} {
 			if x[1]/x[0] >= slowRatio && x[1]-x[0] >= slowRise && p.bad.TPOT.Mean/p.base.TPOT.Mean >= slowRatio {
 				out.Present = true
@@ -209,9 +213,10 @@ func (u *diagSubject) tail(s *source) Symptom {
 	if s == nil {
 		return out
 	}
-	out.Known = u.searched[s]
 	p := u.phases[s]
-	if !p.known || !enough(p.base, p.bad, ttftSpread, leastForP95) {
+	short := p.known && !u.enough(p.base, p.bad, ttftSpread, leastForP95)
+	out.Known = u.searched[s] && !short
+	if !p.known || short {
 		return out
 	}
 	b, i := p.base.TTFT, p.bad.TTFT

@@ -138,6 +138,49 @@ func TestQueueGrows(t *testing.T) {
 	}
 }
 
+// A test that sends above capacity at once has a calm beginning of seconds only;
+// the backlog tells all the same.
+func TestOverloadFromTheStart(t *testing.T) {
+	var reqs []staged
+	for i := range 300 {
+		r := staged{at: 0.1 * float64(i), queue: 0.001, prefill: 0.25 + 0.02*alternate(i), tpot: 0.03, prompt: 800, output: 600}
+		if i >= 35 {
+			r.queue = 0.4 * float64(i-35)
+		}
+		reqs = append(reqs, r)
+	}
+	d := diagnosed(t, reqs, DefaultOptions())
+	if top := d.Top(); top == nil || top.Cause != "overload_from_start" {
+		t.Errorf("the verdict is %q, want overload_from_start; symptoms %v", d.Verdict, d.Symptoms)
+	}
+	for _, c := range d.Checks {
+		if c.ID == "hot_replica" && (c.Answer != "needs" || c.Unit == serving.Seconds) {
+			t.Errorf("a check of a ratio that is not known is %+v", c)
+		}
+	}
+}
+
+// What is too short to compare is not known, and is no "no".
+func TestShortPhasesAreNotKnown(t *testing.T) {
+	var reqs []staged
+	for i := range 400 {
+		r := staged{at: 0.25 * float64(i), queue: 0.01, prefill: 0.25, tpot: 0.03, prompt: 800, output: 100}
+		if i >= 12 {
+			r.queue = 5 + 0.1*alternate(i)
+		}
+		reqs = append(reqs, r)
+	}
+	d := diagnosed(t, reqs, DefaultOptions())
+	for _, s := range d.Symptoms {
+		if s.ID == "tail" && d.Known && (s.Known || s.Present) {
+			t.Errorf("12 requests give a p95 to compare with: %+v", s)
+		}
+	}
+	if !d.Known {
+		t.Error("no change was found")
+	}
+}
+
 // A steady server has no symptom, whatever its level; an objective that it
 // misses is one.
 func TestSteadyServer(t *testing.T) {

@@ -1,5 +1,11 @@
 package rules
 
+import (
+	"slices"
+
+	"github.com/vreport/vreport/ingest/serving"
+)
+
 // An About says what a fact is, and what would have to be there to know it.
 type About struct {
 	Key   Key
@@ -73,6 +79,28 @@ var Abouts = []About{
 	{ScrapeGaps, "stretches without a scrape", needsGauges},
 	{FrozenShare, "share of scrapes in which gauges stood still while tokens were generated", needsGauges},
 	{ClientGap, "client TTFT minus server TTFT", needsClient},
+}
+
+// shares are the facts that are parts of a whole.
+var shares = []Key{QueueShare, PrefillShare, FrontShare, QueueFall, WaitingLeft, RetryShare, AbortShare, FailedShare, NewWorkShare, CachedDrop, KVPeak, KVRise, HotShare, GPUUse, DurationShare, Throttled, FrozenShare}
+
+// durations are the facts in seconds.
+var durations = []Key{QueueMean, QueueRise, PrefillRise, FrontRise, ClientGap}
+
+// counts are the facts in requests.
+var counts = []Key{WaitingMean, WaitingPeak, WaitingRise, BaseWaiting}
+
+// UnitOf is the unit of a fact, known or not.
+func UnitOf(k Key) serving.Unit {
+	switch {
+	case slices.Contains(shares, k):
+		return serving.Share
+	case slices.Contains(durations, k):
+		return serving.Seconds
+	case slices.Contains(counts, k):
+		return serving.RequestsUnit
+	}
+	return serving.NoUnit
 }
 
 // AboutOf returns what is said of a fact.

@@ -25,6 +25,15 @@ var Table = []Rule{
 		Needs:    []Need{{AtLeast(MixShift, 1.15), NewWorkShare}, {AtLeast(AbortShare, 0.05), RetryShare}},
 		Next:     []string{"Compare the rates of requests in, admitted and completed on one time axis.", "Find the capacity under the objectives with a load sweep (vreport report on the sweep)."},
 		Remedies: []Remedy{{"Admission control: refuse or defer what cannot be served in time.", "Some requests are refused."}, {"More replicas.", "GPUs; prefix caches that are not shared."}, {"Scheduler settings, one at a time, on the same requests.", "TTFT is traded for TPOT, or the other way."}}},
+	// Of a test that sends above capacity at once there is no calm beginning to
+	// compare the rate with; that the backlog only ever grows is what tells.
+	{ID: queueCapacity, Case: "A", Cause: "overload_from_start", Title: "More was sent than the servers can take, from the start",
+		Required: []Predicate{AtLeast(LateFirst, 1), AtLeast(QueueShare, 0.5), AtLeast(DurationShare, 0.8), AtLeast(WaitingLeft, 0.6), AtLeast(ArrivedOverCompleted, 1.2)},
+		Supports: []Predicate{ev(QueueShare, 0.4, 0.8, 2), ev(ArrivedOverCompleted, 1.1, 1.5, 3), ev(WaitingLeft, 0.5, 0.8, 2), ev(ArrivalRatio, 1.35, 1.15, 1)},
+		Against:  []Predicate{ev(HotFactor, 1.4, 2, 3), ev(RetryShare, 0.05, 0.2, 3), ev(Preemptions, 1, 10, 3)},
+		Refutes:  []Predicate{AtLeast(NewWorkShare, 0.25), AtLeast(ArrivalRatio, 1.35)},
+		Next:     []string{"Send below capacity first, then find where the queue begins to grow (a load sweep; vreport report on it).", "Read latencies of such a run as the length of the backlog: they grow with its duration."},
+		Remedies: []Remedy{{"Admission control: refuse or defer what cannot be served in time.", "Some requests are refused."}, {"More replicas.", "GPUs; prefix caches that are not shared."}, {"Of a test: offer a rate that the server can take.", "None."}}},
 	{ID: queueCapacity, Case: "A", Cause: "burst", Title: "A burst that a mean hides",
 		Required: []Predicate{AtLeast(LateFirst, 1), AtLeast(QueueShare, 0.5), AtLeast(ArrivalPeakRatio, 2)},
 		Supports: []Predicate{ev(QueueShare, 0.4, 0.8, 2), ev(ArrivalPeakRatio, 1.8, 3, 3), ev(WaitingLeft, 0.5, 0.25, 3), ev(DurationShare, 0.7, 0.4, 1)},
