@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -316,19 +317,7 @@ func (d *Diagnosis) sentence(facts rules.Facts) string {
 		return s
 	}
 	if len(present) == 0 {
-		if !slices.ContainsFunc(d.Symptoms, func(s Symptom) bool { return s.Known }) {
-			return "The data do not tell whether there is a symptom: they are too few or too short to find a change in, and there is no objective (--slo) to hold them against."
-		}
-		s := "No symptom: nothing got worse against the beginning of the data"
-		if slices.ContainsFunc(d.Symptoms, func(s Symptom) bool {
-			return len(s.Evidence) > 0 && s.Known && slices.ContainsFunc(s.Evidence, isObjective)
-		}) {
-			s = "No symptom: busy or not, the objectives are met"
-		}
-		if gpu, ok := facts[rules.GPUUse]; ok && gpu.Value < 0.4 && facts[rules.WaitingMean].Value < 1 {
-			return s + fmt.Sprintf(". The GPUs are %s busy and nobody waits: the next step is a capacity test, not a repair.", percent(signif(gpu.Value)))
-		}
-		return s + "."
+		return strings.Join(append([]string{d.calm(facts)}, d.whereTheTimeGoes()...), " ")
 	}
 	n := 0
 	for _, h := range d.Hypotheses {
@@ -340,6 +329,50 @@ func (d *Diagnosis) sentence(facts rules.Facts) string {
 		return fmt.Sprintf("A symptom is there and no hypothesis is supported; %s cannot be told from these files.", plural(n, "hypothesis", "hypotheses"))
 	}
 	return "A symptom is there, and none of the known causes is supported."
+}
+
+// calm is the outcome where no symptom was found: none is there, or the data
+// cannot tell.
+func (d *Diagnosis) calm(facts rules.Facts) string {
+	if !slices.ContainsFunc(d.Symptoms, func(s Symptom) bool { return s.Known && s.ID != "unfinished" }) {
+		return "The data do not tell whether there is a symptom: they are too few or too short to find a change in, and there is no objective (--slo) to hold them against."
+	}
+	s := "No symptom: nothing got worse against the beginning of the data"
+	if slices.ContainsFunc(d.Symptoms, func(s Symptom) bool { return s.Known && slices.ContainsFunc(s.Evidence, isObjective) }) {
+		s = "No symptom: busy or not, the objectives are met"
+	}
+	if gpu, ok := facts[rules.GPUUse]; ok && gpu.Value < 0.4 && facts[rules.WaitingMean].Value < 1 {
+		return s + fmt.Sprintf(". The GPUs are %s busy and nobody waits: the next step is a capacity test, not a repair.", percent(signif(gpu.Value)))
+	}
+	return s + "."
+}
+
+// whereTheTimeGoes says of what the mean TTFT of the whole consists, the largest
+// part first: what an idle hour has to say.
+func (d *Diagnosis) whereTheTimeGoes() []string {
+	i := slices.IndexFunc(d.Stages, func(s Stage) bool {
+		return s.Of == serving.TTFT && s.Window == "all" && s.Band == "mean" && len(s.By) == 0 && s.Whole > 0
+	})
+	if i < 0 {
+		return nil
+	}
+	type part struct {
+		name string
+		v    float64
+	}
+	s := d.Stages[i]
+	parts := slices.DeleteFunc([]part{{"queue", s.Queue}, {"prefill", s.Prefill}, {"front end", s.Front}, {"unexplained", s.Rest}}, func(p part) bool {
+		return !(p.v >= 0.02*s.Whole)
+	})
+	if len(parts) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(b.v, a.v) })
+	var list []string
+	for _, p := range parts {
+		list = append(list, fmt.Sprintf("%s %s (%s)", p.name, seconds(signif(p.v)), percentRound(p.v/s.Whole)))
+	}
+	return []string{fmt.Sprintf("Of the mean TTFT of %s: %s.", seconds(signif(s.Whole)), strings.Join(list, ", "))}
 }
 
 func spearmanOfDiffs(x, y []float64) (rho float64, n int) {
