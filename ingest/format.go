@@ -64,6 +64,7 @@ var Formats = []*Format{
 	formatMetricsCSV,
 	formatTraceJSONL,
 	formatTraceCSV,
+	formatServerLog,
 }
 
 // A probe is a file being recognized, with what was found out about it so far.
@@ -82,6 +83,7 @@ type loaded struct {
 	tables  []serving.Requests // tables that a file holds by itself
 	keep    bool               // tables read from the file later on: it stays open, p.open works until the dataset is closed
 	rollup  *serving.Rollup
+	events  *serving.EventLog // what a log tells beside its series
 	servers []*serving.Server // series that a file holds by itself: a log's, an exporter's
 }
 

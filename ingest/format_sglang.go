@@ -40,7 +40,7 @@ var formatSGLangLog = &Format{
 			return err
 		}
 		defer r.Close()
-		l.servers, err = sglang.DecodeLog(ctx, p.path, r, p.in)
+		l.servers, l.events, err = sglang.DecodeLog(ctx, p.path, r, p.in)
 		return err
 	},
 }

@@ -138,7 +138,7 @@ func decodeLog(ctx context.Context, p *probe, l *loaded) error {
 		return err
 	}
 	defer r.Close()
-	if l.servers, err = vllm.DecodeLog(ctx, p.path, r, p.in); err != nil {
+	if l.servers, l.events, err = vllm.DecodeLog(ctx, p.path, r, p.in); err != nil {
 		return err
 	}
 	if vllm.SniffConsole(p.head) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -274,7 +275,7 @@ func describe(ds *serving.Dataset) {
 // Usable returns an error where a dataset holds nothing to report on: what each
 // file was taken for and what was wrong with it.
 func Usable(ds *serving.Dataset) error {
-	if len(ds.Runs)+len(ds.Traces)+len(ds.Rollups)+len(ds.Servers) > 0 {
+	if len(ds.Runs)+len(ds.Traces)+len(ds.Rollups)+len(ds.Servers) > 0 || slices.ContainsFunc(ds.Logs, func(l *serving.EventLog) bool { return len(l.Events) > 0 }) {
 		return nil
 	}
 	var lines []string
@@ -303,6 +304,9 @@ func join(ctx context.Context, ds *serving.Dataset, files []found, all []loaded,
 	for i := range all {
 		ds.Runs = append(ds.Runs, all[i].runs...)
 		ds.Traces = append(ds.Traces, all[i].tables...)
+		if all[i].events != nil {
+			ds.Logs = append(ds.Logs, all[i].events)
+		}
 		for _, t := range all[i].tables {
 			if c, ok := t.(io.Closer); ok { // it keeps columns in a temporary file
 				ds.OnClose(c)

@@ -45,7 +45,8 @@ var rules = []rule{
 	{folder: "ingest/jsonscan", ours: []string{"ingest/serving"}},
 	{folder: "ingest/flat", ours: []string{"ingest/serving", "ingest/jsonscan"}},
 	{folder: "ingest/tree", ours: []string{"ingest/serving", "ingest/jsonscan"}},
-	{folder: "ingest/*", ours: []string{"ingest/serving", "ingest/column", "ingest/jsonscan", "ingest/flat", "ingest/tree"}},
+	{folder: "ingest/logtext", ours: []string{"ingest/serving"}, std: true},
+	{folder: "ingest/*", ours: []string{"ingest/serving", "ingest/column", "ingest/jsonscan", "ingest/flat", "ingest/tree", "ingest/logtext"}},
 	{folder: "ingest", ours: []string{"ingest/*"}},
 	{folder: "analyze/stat", quiet: true},
 	{folder: "analyze/*", ours: []string{"ingest/serving", "analyze/stat", "analyze/cube"}, quiet: true},
@@ -336,7 +337,7 @@ func renderNames(t *testing.T, section string) bool {
 var contractFormats = strings.Fields(`vllm-serve vllm-sweep vllm-throughput vllm-latency vllm-console vllm-log vllm-autotune
 	sglang-serving sglang-onebatch sglang-log guidellm aiperf-summary aiperf-records aiperf-server-metrics gpu-telemetry genai-perf
 	inference-perf llmd-report inferencex trtllm-bench prometheus-text openmetrics prometheus-api prometheus-dump prometheus-tsdb
-	metrics-csv trace-parquet trace-csv trace-jsonl rollup vreport-report`)
+	metrics-csv trace-parquet trace-csv trace-jsonl rollup vreport-report server-log`)
 
 // A format has a name of the contract, says what it is, and stands in the
 // README. Two encodings of one format share its name and differ in what they say.

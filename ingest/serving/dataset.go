@@ -45,7 +45,8 @@ type Dataset struct {
 	Traces  []Requests // request-level tables that belong to no benchmark run
 	Rollups []*Rollup  // tables of requests after aggregation
 	Servers []*Server
-	Raw     Raw // series under their own names, where asked for
+	Logs    []*EventLog // what logs tell of failures, those of servers too
+	Raw     Raw         // series under their own names, where asked for
 
 	closers []io.Closer
 }

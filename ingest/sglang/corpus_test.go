@@ -84,7 +84,7 @@ func TestCorpusLog(t *testing.T) {
 	for _, path := range paths {
 		text := readAll(t, path)
 		in := &serving.Input{}
-		servers, err := DecodeLog(t.Context(), path, bytes.NewReader(text), in)
+		servers, _, err := DecodeLog(t.Context(), path, bytes.NewReader(text), in)
 		if err != nil || len(servers) != 1 || in.Problems.Len() != 0 {
 			t.Fatalf("%s: %d servers, %v, %v", path, len(servers), err, in.Problems.List())
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/vreport/vreport/ingest/flat"
+	"github.com/vreport/vreport/ingest/logtext"
 	"github.com/vreport/vreport/ingest/serving"
 )
 
@@ -53,14 +54,16 @@ const maxLine = 1 << 20
 // data-parallel rank. Of the several lines of one instant the last counts for
 // gauges; tokens and retractions are added up from the log's start.
 //
-// It fills in Records (batch lines), Fields and Problems of the input.
-func DecodeLog(ctx context.Context, path string, r io.Reader, in *serving.Input) ([]*serving.Server, error) {
+// It fills in Records (batch lines), Fields and Problems of the input. What went
+// wrong, and when, is in the event log, nil where there is none.
+func DecodeLog(ctx context.Context, path string, r io.Reader, in *serving.Input) ([]*serving.Server, *serving.EventLog, error) {
 	d := &logDecoder{path: path, in: in, fields: flat.Fields{In: in}, engines: map[string]*engine{}}
+	d.events = logtext.Events{Path: path, Cal: &logtext.Calendar{Path: path}}
 	br := bufio.NewReaderSize(r, 256<<10)
 	var long []byte
 	for n := 0; ; n++ {
 		if n&1023 == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
+			return nil, nil, ctx.Err()
 		}
 		raw, err := readLine(br, &long)
 		if len(raw) > 0 {
@@ -76,11 +79,16 @@ func DecodeLog(ctx context.Context, path string, r io.Reader, in *serving.Input)
 		}
 	}
 	in.Records = int64(d.records)
+	events := d.events.Log(nil)
+	if d.records == 0 && events != nil && len(events.Events) > 0 {
+		in.Note = "no batch line, and failures"
+		return nil, events, nil
+	}
 	if d.records == 0 {
-		return nil, &serving.FormatError{At: serving.Pos{Path: path}, Format: FormatLog, Found: "no batch line in the log",
+		return nil, nil, &serving.FormatError{At: serving.Pos{Path: path}, Format: FormatLog, Found: "no batch line in the log",
 			Want: "lines such as \"Decode batch, #running-req: 1, …\"", Remedy: "log at level info, and keep the part in which requests ran"}
 	}
-	return d.servers(), nil
+	return d.servers(), events, nil
 }
 
 // readLine reads a line of at most maxLine bytes. Its result is valid until the
@@ -117,11 +125,18 @@ type logDecoder struct {
 	before  int64 // the instant before now, for the point where counting starts
 	started bool  // the log has an engine's start
 	facts   facts
+	events  logtext.Events
 }
 
 func (d *logDecoder) line(line string) {
 	d.tick(line)
 	b, ok := parseBatch(line)
+	text := []byte(line)
+	if ok {
+		text = text[:min(len(text), 64)] // its time
+	}
+	_, inner := logtext.Unwrap(text)
+	d.events.Line(d.no, "", text, inner)
 	switch {
 	case ok:
 		d.batch(b)

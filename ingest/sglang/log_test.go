@@ -16,7 +16,7 @@ import (
 func logServers(t testing.TB, text string) ([]*serving.Server, *serving.Input) {
 	t.Helper()
 	in := &serving.Input{}
-	servers, err := DecodeLog(t.Context(), "run/server.log", strings.NewReader(text), in)
+	servers, _, err := DecodeLog(t.Context(), "run/server.log", strings.NewReader(text), in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,14 +150,14 @@ func TestSniffLog(t *testing.T) {
 }
 
 func TestLogErrors(t *testing.T) {
-	_, err := DecodeLog(t.Context(), "x", strings.NewReader(startLine), &serving.Input{})
+	_, _, err := DecodeLog(t.Context(), "x", strings.NewReader(startLine), &serving.Input{})
 	var fe *serving.FormatError
 	if !errors.As(err, &fe) || fe.Remedy == "" {
 		t.Errorf("error %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := DecodeLog(ctx, "x", strings.NewReader(logText), &serving.Input{}); !errors.Is(err, context.Canceled) {
+	if _, _, err := DecodeLog(ctx, "x", strings.NewReader(logText), &serving.Input{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 	// A line of many megabytes is passed over.
@@ -172,7 +172,7 @@ func FuzzLog(f *testing.F) {
 	f.Add([]byte("[2026-06-07 12:04:35 DP0] Prefill batch. #new-seq: 1, #new-token: 1e300, #cached-token: -5, token usage: 7%\n[2026-06-07 12:04:35 DP1] #retracted_reqs: 3\n[1970-01-01 00:00:00 DP0] Decode batch, #running-req: -1, #queue-req: inf\nserver_args=ServerArgs(\nDecode batch, #running-req: 1, #token: 2\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		SniffLog(b)
-		servers, _ := DecodeLog(context.Background(), "x", bytes.NewReader(b), &serving.Input{})
+		servers, _, _ := DecodeLog(context.Background(), "x", bytes.NewReader(b), &serving.Input{})
 		for _, s := range servers {
 			checkServer(t, s)
 		}

@@ -4,13 +4,14 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
 	"regexp"
+	"strconv"
 	"strings"
 
+	"github.com/vreport/vreport/ingest/logtext"
 	"github.com/vreport/vreport/ingest/serving"
 )
 
@@ -30,7 +31,7 @@ func SniffLog(head []byte) (ok bool, why string) {
 	for rest := head; len(rest) > 0; {
 		var line []byte
 		line, rest, _ = bytes.Cut(rest, []byte("\n"))
-		_, text := unwrap(line)
+		_, text := logtext.Unwrap(line)
 		if _, _, ok := periodic(text); ok {
 			return true, ""
 		}
@@ -63,17 +64,19 @@ func ScanLog(r io.Reader, max int64) bool {
 //
 // It fills in Records (periodic lines), Fields, Note and Problems of the input.
 // Lines that tell of failures are problems, counted by kind, and counted in the
-// servers' Info. A log that ends before the first periodic line gives no server,
-// and Note has what its start says.
-func DecodeLog(ctx context.Context, path string, r io.Reader, in *serving.Input) ([]*serving.Server, error) {
-	d := &logDecoder{path: path, in: in, groups: map[groupKey]*group{}, sources: map[string]*source{}, seen: map[string]bool{}, cal: calendar{path: path}}
+// servers' Info; when they happened is in the event log, nil where there is none. A
+// log that ends before the first periodic line gives no server, and Note has what
+// its start says.
+func DecodeLog(ctx context.Context, path string, r io.Reader, in *serving.Input) ([]*serving.Server, *serving.EventLog, error) {
+	d := &logDecoder{path: path, in: in, groups: map[groupKey]*group{}, sources: map[string]*source{}, seen: map[string]bool{}, cal: logtext.Calendar{Path: path}}
+	d.events = logtext.Events{Path: path, Cal: &d.cal}
 	br := bufio.NewReaderSize(r, maxLogLine)
 	for {
 		line, err := br.ReadSlice('\n')
 		if len(line) > 0 {
 			d.no++
 			if d.no&checkEvery == 0 && ctx.Err() != nil {
-				return nil, ctx.Err()
+				return nil, nil, ctx.Err()
 			}
 			d.line(bytes.TrimRight(line, "\r\n"))
 		}
@@ -88,14 +91,26 @@ func DecodeLog(ctx context.Context, path string, r io.Reader, in *serving.Input)
 			break
 		}
 	}
-	return d.servers()
+	var like []logtext.Stamp
+	if len(d.order) > 0 {
+		for _, s := range d.order[0].list {
+			like = append(like, s.at)
+		}
+	}
+	events := d.events.Log(like)
+	servers, err := d.servers()
+	if err != nil && events != nil && len(events.Events) > 0 {
+		d.in.Note, err = "no periodic line, and failures", nil
+	}
+	return servers, events, err
 }
 
 type logDecoder struct {
 	path    string
 	in      *serving.Input
 	no      int // line
-	cal     calendar
+	cal     logtext.Calendar
+	events  logtext.Events
 	sources map[string]*source
 	groups  map[groupKey]*group
 	order   []*group
@@ -128,7 +143,7 @@ type group struct {
 // A sample is one periodic line and those that belong to it.
 type sample struct {
 	line    int
-	at      stamp
+	at      logtext.Stamp
 	restart bool
 	values  []value
 }
@@ -139,12 +154,14 @@ type value struct {
 }
 
 func (d *logDecoder) line(raw []byte) {
-	d.cal.see(raw)
-	name, text := unwrap(raw)
+	d.cal.See(raw)
+	name, text := logtext.Unwrap(raw)
 	if before, stats, ok := periodic(text); ok {
+		d.events.Line(d.no, name, raw, before)
 		d.periodic(name, before, stats)
 		return
 	}
+	d.events.Line(d.no, name, raw, text)
 	if bytes.Contains(text[:min(len(text), maxBefore)], receivedMark) {
 		return
 	}
@@ -184,8 +201,12 @@ func (d *logDecoder) preempted(text []byte) {
 	if m == nil || d.last == nil {
 		return
 	}
+	total, err := strconv.ParseFloat(string(m[1]), 64)
+	if err != nil || math.IsInf(total, 0) {
+		return
+	}
 	s := &d.last.list[len(d.last.list)-1]
-	s.values = append(s.values, value{preemptions0, float64(atoi(string(m[1])))})
+	s.values = append(s.values, value{preemptions0, total})
 	d.field(preemptions0.key, preemptions0)
 }
 
@@ -242,7 +263,7 @@ func (d *logDecoder) periodic(name string, before, stats []byte) {
 	if g == nil {
 		return
 	}
-	s := sample{line: d.no, at: stampOf(string(before))}
+	s := sample{line: d.no, at: logtext.StampOf(string(before))}
 	f := g.source.facts
 	// A server that printed its start after this engine's last line began anew,
 	// unless the start is another process'.
@@ -311,53 +332,6 @@ func (d *logDecoder) field(key string, c *logColumn) {
 		f.As, f.Unit = string(c.name), c.word
 	}
 	d.in.Fields = append(d.in.Fields, f)
-}
-
-// What may stand before a line of a log that comes from a container or a pod.
-var (
-	composePrefix = regexp.MustCompile(`^([A-Za-z0-9][\w.-]{0,100})\s+\| ?`)
-	podPrefix     = regexp.MustCompile(`^\[pod/([^/\]]{1,100})/([^\]]{1,100})\] ?`)
-	sternPrefix   = regexp.MustCompile(`^([a-z0-9](?:[a-z0-9.-]{0,100})-[a-z0-9]{5}) ([a-z0-9-]{1,63}) `)
-	syslogPrefix  = regexp.MustCompile(`^[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d ([\w.-]{1,100}) [\w./-]{1,100}\[\d+\]: `)
-)
-
-// unwrap takes off what a container runtime, kubectl or journald puts around a
-// line, and colours. It returns which pod, container or host the line is of, ""
-// where nothing says.
-func unwrap(line []byte) (name string, text []byte) {
-	line = bytes.TrimRight(line, "\r")
-	if len(line) > 0 && line[0] == '{' {
-		line = unwrapJSON(line)
-	}
-	if bytes.IndexByte(line, 0x1b) >= 0 {
-		line = ansi.ReplaceAll(line, nil)
-	}
-	if len(line) == 0 || line[0] == '(' {
-		return "", line
-	}
-	for _, p := range []*regexp.Regexp{podPrefix, composePrefix, syslogPrefix, sternPrefix} {
-		if m := p.FindSubmatch(line[:min(len(line), maxBefore)]); m != nil {
-			return string(m[1]), line[len(m[0]):]
-		}
-	}
-	return "", line
-}
-
-// unwrapJSON takes the message out of a line as Docker keeps it on disk and JSON
-// loggers write it, with its time before it. Another line stays as it is.
-func unwrapJSON(line []byte) []byte {
-	if !bytes.Contains(line, []byte(`"log"`)) && !bytes.Contains(line, []byte(`"message"`)) && !bytes.Contains(line, []byte(`"msg"`)) {
-		return line
-	}
-	var w struct{ Log, Message, Msg, Time, Timestamp string }
-	if err := json.Unmarshal(line, &w); err != nil {
-		return line
-	}
-	text := w.Log + w.Message + w.Msg
-	if text == "" {
-		return line
-	}
-	return []byte(w.Time + w.Timestamp + " " + strings.TrimRight(text, "\r\n"))
 }
 
 func nans(n int) []float64 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/vreport/vreport/ingest/logtext"
 	"github.com/vreport/vreport/ingest/serving"
 )
 
@@ -86,11 +87,11 @@ func joinGroups(order []*group) []*group {
 
 // server turns an engine's samples into a server.
 func (d *logDecoder) server(g *group, severalSources, severalHere bool) *serving.Server {
-	stamps := make([]stamp, len(g.list))
+	stamps := make([]logtext.Stamp, len(g.list))
 	for i, s := range g.list {
 		stamps[i] = s.at
 	}
-	ns, relative, rule := d.cal.instants(stamps)
+	ns, relative, rule := d.cal.Instants(stamps)
 	series := d.series(g, ns)
 	if series.lead && relative {
 		series.shift(-series.times[0])
@@ -98,7 +99,7 @@ func (d *logDecoder) server(g *group, severalSources, severalHere bool) *serving
 	s := &serving.Server{
 		Engine: "vllm", Version: g.source.facts.get("version"), Model: g.source.facts.model(),
 		Replica: replica(g, severalSources, severalHere), Sources: []string{d.path},
-		Times: series.times, Relative: relative, YearTime: yearTime(relative, stamps), TimeRule: rule, Restarts: series.restarts, Info: g.info(),
+		Times: series.times, Relative: relative, YearTime: logtext.YearTime(relative, stamps), TimeRule: rule, Restarts: series.restarts, Info: g.info(),
 	}
 	if series.merged > 0 {
 		s.TimeRule += fmt.Sprintf("; %d lines of one and the same moment are one", series.merged)

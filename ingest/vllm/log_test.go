@@ -21,7 +21,7 @@ func v1(at, engine string, running, waiting int, rest string) string {
 func decodeLogText(t testing.TB, path, text string) ([]*serving.Server, *serving.Input) {
 	t.Helper()
 	in := &serving.Input{}
-	ss, err := DecodeLog(t.Context(), path, strings.NewReader(text), in)
+	ss, _, err := DecodeLog(t.Context(), path, strings.NewReader(text), in)
 	if err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
@@ -396,11 +396,11 @@ func TestLogOfAStart(t *testing.T) {
 		t.Error(why)
 	}
 	in := &serving.Input{}
-	ss, err := DecodeLog(t.Context(), "x.log", strings.NewReader(text), in)
+	ss, _, err := DecodeLog(t.Context(), "x.log", strings.NewReader(text), in)
 	if err != nil || len(ss) != 0 || in.Records != 0 || !strings.Contains(in.Note, "max_num_seqs 64") {
 		t.Errorf("%d servers, note %q, error %v", len(ss), in.Note, err)
 	}
-	if _, err := DecodeLog(t.Context(), "x.log", strings.NewReader("nothing\n"), in); err == nil || !strings.Contains(err.Error(), "no periodic line") {
+	if _, _, err := DecodeLog(t.Context(), "x.log", strings.NewReader("nothing\n"), in); err == nil || !strings.Contains(err.Error(), "no periodic line") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -425,7 +425,7 @@ func FuzzDecodeLog(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		SniffLog([]byte(s))
 		in := &serving.Input{}
-		ss, err := DecodeLog(t.Context(), "f_20260607.log", strings.NewReader(s), in)
+		ss, _, err := DecodeLog(t.Context(), "f_20260607.log", strings.NewReader(s), in)
 		if err != nil {
 			return
 		}

@@ -1,4 +1,4 @@
-package vllm
+package logtext
 
 import (
 	"fmt"
@@ -12,10 +12,10 @@ import (
 	"github.com/vreport/vreport/ingest/serving"
 )
 
-// A stamp is the time of a log line, as far as it says: vLLM's own prefix is a
+// A Stamp is the time of a log line, as far as it says: vLLM's own prefix is a
 // month, a day and a local time without year and zone; a container runtime or
 // another logger may have put a whole date before it.
-type stamp struct {
+type Stamp struct {
 	full     time.Time // of a whole date; zero where there is none
 	zoned    bool      // … which has a zone
 	yearless time.Time // in leapYear; zero where there is none
@@ -34,9 +34,9 @@ var (
 	someDate = regexp.MustCompile(`(?:^|[^\d])(20\d\d)([-_/]?)(\d\d)([-_/]?)(\d\d)(?:[^\d]|$)`)
 )
 
-// stampOf reads the time that stands before a line's text.
-func stampOf(before string) stamp {
-	var s stamp
+// StampOf reads the time that stands before a line's text.
+func StampOf(before string) Stamp {
+	var s Stamp
 	for _, m := range fullTime.FindAllStringSubmatch(before, 4) {
 		loc := time.UTC
 		zoned := m[8] != ""
@@ -57,6 +57,9 @@ func stampOf(before string) stamp {
 		if t, ok := date(leapYear, m[1:7], time.UTC); ok {
 			s.yearless = t
 		}
+	}
+	if s.zero() {
+		return otherStamp(before)
 	}
 	return s
 }
@@ -79,9 +82,9 @@ func date(year int, p []string, loc *time.Location) (time.Time, bool) {
 	return time.Date(year, time.Month(month), day, hour, minute, sec, frac, loc), true
 }
 
-// A calendar turns the stamps of one log into instants.
-type calendar struct {
-	path   string
+// A Calendar turns the stamps of one log into instants.
+type Calendar struct {
+	Path   string      // of the log: its name may say the year
 	dates  []time.Time // whole dates seen in the log's text
 	looked int
 }
@@ -93,8 +96,8 @@ const (
 	dateBytes    = 256 // of a line
 )
 
-// see looks for a whole date in a line: a library's warning, a path, a command.
-func (c *calendar) see(line []byte) {
+// See looks for a whole date in a line: a library's warning, a path, a command.
+func (c *Calendar) See(line []byte) {
 	if c.looked++; c.looked > maxDateLines || len(c.dates) >= maxDates {
 		return
 	}
@@ -117,10 +120,10 @@ func datesIn(s string) []time.Time {
 	return out
 }
 
-// instants turns the stamps of an engine's lines, in the order of the file,
+// Instants turns the stamps of an engine's lines, in the order of the file,
 // into nanoseconds, and says by what rule. relative says that the instants are
 // counted from the first line, or are an order alone.
-func (c *calendar) instants(stamps []stamp) (ns []int64, relative bool, rule string) {
+func (c *Calendar) Instants(stamps []Stamp) (ns []int64, relative bool, rule string) {
 	full, zoned, yearless := true, true, true
 	for _, s := range stamps {
 		full = full && !s.full.IsZero()
@@ -160,7 +163,7 @@ func (c *calendar) instants(stamps []stamp) (ns []int64, relative bool, rule str
 
 // wraps counts the turns of the year up to each stamp: the date falls back by
 // more than half a year.
-func wraps(stamps []stamp) []int {
+func wraps(stamps []Stamp) []int {
 	out := make([]int, len(stamps))
 	n := 0
 	for i := 1; i < len(stamps); i++ {
@@ -174,12 +177,12 @@ func wraps(stamps []stamp) []int {
 
 // year finds the year of the first stamp: that of a whole date, in the name of
 // the file or in the log, which is within a day of a line's month and day.
-func (c *calendar) year(stamps []stamp, years []int) (year int, from string) {
-	base := filepath.Base(filepath.ToSlash(c.path))
+func (c *Calendar) year(stamps []Stamp, years []int) (year int, from string) {
+	base := filepath.Base(filepath.ToSlash(c.Path))
 	for _, src := range []struct {
 		name  string
 		dates []time.Time
-	}{{"the file's name", datesIn(base)}, {"a date in the log", c.dates}, {"the directory's name", datesIn(strings.TrimSuffix(filepath.ToSlash(c.path), base))}} {
+	}{{"the file's name", datesIn(base)}, {"a date in the log", c.dates}, {"the directory's name", datesIn(strings.TrimSuffix(filepath.ToSlash(c.Path), base))}} {
 		for _, d := range src.dates {
 			for _, i := range []int{0, len(stamps) - 1} {
 				for y := d.Year() - 1; y <= d.Year()+1; y++ {
@@ -194,9 +197,9 @@ func (c *calendar) year(stamps []stamp, years []int) (year int, from string) {
 	return 0, ""
 }
 
-// yearTime is the first instant within its year, where the year alone is missing.
-func yearTime(relative bool, stamps []stamp) serving.Opt[int64] {
-	if !relative || len(stamps) == 0 || slices.ContainsFunc(stamps, func(s stamp) bool { return s.yearless.IsZero() }) {
+// YearTime is the first instant within its year, where the year alone is missing.
+func YearTime(relative bool, stamps []Stamp) serving.Opt[int64] {
+	if !relative || len(stamps) == 0 || slices.ContainsFunc(stamps, func(s Stamp) bool { return s.yearless.IsZero() }) {
 		return serving.None[int64]()
 	}
 	return serving.Some(stamps[0].yearless.Sub(time.Date(leapYear, 1, 1, 0, 0, 0, 0, time.UTC)).Nanoseconds())
