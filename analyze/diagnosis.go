@@ -319,23 +319,26 @@ func (d *Diagnosis) sentence(facts rules.Facts) string {
 	if len(present) == 0 {
 		return strings.Join(append([]string{d.calm(facts)}, d.whereTheTimeGoes()...), " ")
 	}
-	n := 0
-	for _, h := range d.Hypotheses {
-		if h.Status == rules.CannotTell {
-			n++
-		}
+	open := slices.DeleteFunc(slices.Clone(d.Hypotheses), func(h Explanation) bool { return h.Status != rules.CannotTell })
+	if len(open) == 0 {
+		return "A symptom is there, and none of the known causes is supported."
 	}
-	if n > 0 {
-		return fmt.Sprintf("A symptom is there and no hypothesis is supported; %s cannot be told from these files.", plural(n, "hypothesis", "hypotheses"))
+	out := fmt.Sprintf("A symptom is there and no hypothesis is supported; %s cannot be told from these files.", plural(len(open), "hypothesis", "hypotheses"))
+	if near := open[0]; near.Score >= leastNear && len(near.Missing) > 0 {
+		out += fmt.Sprintf(" What there is speaks most for %s (case %s): %s. What would tell: %s.", near.Cause, near.Case, near.Title, strings.Replace(near.Missing[0], ": needs ", ", which needs ", 1))
 	}
-	return "A symptom is there, and none of the known causes is supported."
+	return out
 }
+
+// leastNear is the score from which a hypothesis that cannot be told is named in
+// the outcome: what was seen must speak for it, and not one figure alone.
+const leastNear = 0.3
 
 // calm is the outcome where no symptom was found: none is there, or the data
 // cannot tell.
 func (d *Diagnosis) calm(facts rules.Facts) string {
 	if !slices.ContainsFunc(d.Symptoms, func(s Symptom) bool { return s.Known && s.ID != "unfinished" }) {
-		return "The data do not tell whether there is a symptom: they are too few or too short to find a change in, and there is no objective (--slo) to hold them against."
+		return "The data do not tell whether there is a symptom: no latency is recorded over enough time to find a change in it, and there is no objective (--slo) to hold one against."
 	}
 	s := "No symptom: nothing got worse against the beginning of the data"
 	if slices.ContainsFunc(d.Symptoms, func(s Symptom) bool { return s.Known && slices.ContainsFunc(s.Evidence, isObjective) }) {
