@@ -54,7 +54,7 @@ func (r *CompareRow) callText() string {
 	case r.Figure.IsShare():
 		return fmt.Sprintf("%s: %s", points(r.Ratio.V), call)
 	}
-	return fmt.Sprintf("%s: %s", signed(r.Ratio.V-1), call)
+	return fmt.Sprintf("%s: %s", ratioText(r.Ratio.V), call)
 }
 
 // points writes a difference of two shares.

@@ -121,6 +121,9 @@ type CompareRow struct {
 	Pair  *Pair            // nil: over all levels
 	Share float64          // of the requests, of both sides' mean; 1 for all
 	Mix   bool             // the change is one of the workload's mix, within slices there is none
+	// Lengths are the mean lengths of the sides' requests where they are others, and
+	// alone may be the difference: the row is undecided then. "" otherwise.
+	Lengths string
 	*verdict.Row
 }
 
@@ -141,7 +144,8 @@ type PressureRow struct {
 }
 
 func runCompare(ctx context.Context, in *Input, rep *Report) (any, []string, error) {
-	c := &comparing{in: in, rep: rep, out: &Comparison{SameFiles: in.sides.sameFiles()}}
+	c := &comparing{in: in, rep: rep, out: &Comparison{SameFiles: in.sides.sameFiles()},
+		cellLengths: map[verdict.Figure]lengthShift{}, sliceLengths: map[sliceKey]lengthShift{}}
 	if err := c.collect(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -152,6 +156,7 @@ func runCompare(ctx context.Context, in *Input, rep *Report) (any, []string, err
 	c.buckets()
 	c.slices()
 	c.mix()
+	c.unlike()
 	c.pressure()
 	c.conclude()
 	c.experiment()
@@ -171,4 +176,7 @@ type comparing struct {
 	rep   *Report
 	units [2][]*unit
 	out   *Comparison
+
+	cellLengths  map[verdict.Figure]lengthShift // of the figures that a mix was split for: within its cells
+	sliceLengths map[sliceKey]lengthShift
 }

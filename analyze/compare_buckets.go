@@ -1,15 +1,18 @@
 package analyze
 
 import (
+	"math"
 	"slices"
 
+	"github.com/vreport/vreport/analyze/stat"
 	"github.com/vreport/vreport/analyze/verdict"
 	"github.com/vreport/vreport/ingest/serving"
 )
 
 // buckets compares what only the engines' histograms know: figures that the
 // requests of the sides do not have. A quantile of a histogram is somewhere in a
-// bucket, so there is a change only where the buckets of the sides do not overlap.
+// bucket, and with few observations in one of several, so there is a change only where
+// those of the sides do not overlap.
 func (c *comparing) buckets() {
 	b, a := c.oneServer(before), c.oneServer(after)
 	if b == nil || a == nil {
@@ -69,14 +72,39 @@ func (c *comparing) oneServer(side int) *ServerStats {
 
 func bucketRow(f verdict.Figure, b, a *ServerStats) (*verdict.Row, bool) {
 	p, ok := serving.QuantileOf(f.Stat)
-	db, da := b.Dists.Of(f.Metric), a.Dists.Of(f.Metric)
-	if !ok || db == nil || da == nil || db.Origin != FromHistogram || da.Origin != FromHistogram {
+	if !ok {
 		return nil, false
 	}
-	qb, ok0 := db.Q(p)
-	qa, ok1 := da.Q(p)
+	qb, ok0 := b.bucketOf(f.Metric, p)
+	qa, ok1 := a.bucketOf(f.Metric, p)
 	if !ok0 || !ok1 {
 		return nil, false
 	}
-	return verdict.CompareBuckets(f, verdict.Bucket{Value: qb.Value, Lo: qb.Lo, Hi: qb.Hi}, verdict.Bucket{Value: qa.Value, Lo: qa.Lo, Hi: qa.Hi})
+	return verdict.CompareBuckets(f, qb, qa)
+}
+
+// bucketOf is where a histogram's quantile lies. Few observations leave open in which
+// bucket it is: the interval reaches from the bucket of the lower to that of the upper
+// rank of the quantile's interval.
+func (s *ServerStats) bucketOf(m serving.MetricKey, p float64) (verdict.Bucket, bool) {
+	i := slices.IndexFunc(s.hists, func(w histWindow) bool { return w.metric == m })
+	if i < 0 {
+		return verdict.Bucket{}, false
+	}
+	w := &s.hists[i]
+	q, ok := w.quantile(p)
+	n := int64(math.Round(w.cum[len(w.cum)-1]))
+	if !ok || n < 1 {
+		return verdict.Bucket{}, false
+	}
+	out := verdict.Bucket{Value: q.Value, Lo: serving.Some(0.0)}
+	ranks := stat.QuantileRanks(n, p, verdict.Confidence)
+	at := func(rank int64) stat.BucketQ { return stat.BucketQuantile(float64(rank)/float64(n), w.bounds, w.cum) }
+	if ranks.HasLo() {
+		out.Lo = finite(max(0, at(ranks.Lo).Lo))
+	}
+	if ranks.HasHi() {
+		out.Hi = finite(at(ranks.Hi).Hi)
+	}
+	return out, out.Lo.OK
 }

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -26,6 +27,7 @@ func (c *comparing) changed() {
 		}
 		c.out.Changed = append(c.out.Changed, Changed{Kind: kindOf(k), Key: k, Before: orMissing(b), After: orMissing(a)})
 	}
+	c.changedServers()
 	c.changedLengths()
 	c.changedCounts()
 	slices.SortStableFunc(c.out.Changed, func(x, y Changed) int { return kindRank(x.Kind) - kindRank(y.Kind) })
@@ -73,6 +75,74 @@ func kindRank(k ChangeKind) int {
 	return slices.Index([]ChangeKind{ChangedSetting, ChangedModel, ChangedVersion, ChangedHardware, ChangedWorkload, ChangedMethod}, k)
 }
 
+// changedServers lists what the engines state of themselves and no run did: scrapes
+// and logs name the model, the version and settings. What only one side states is
+// left out: releases differ in what they export.
+func (c *comparing) changedServers() {
+	var facts [2]map[string][]string
+	var keys []string
+	for side := range facts {
+		facts[side] = map[string][]string{}
+		for _, s := range c.in.sides.Data[side].Servers {
+			for _, f := range statedBy(s) {
+				if !slices.Contains(keys, f.Key) {
+					keys = append(keys, f.Key)
+				}
+				if v := facts[side][f.Key]; f.Value != "" && !slices.Contains(v, f.Value) {
+					facts[side][f.Key] = append(v, f.Value)
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(keys, func(x, y string) int {
+		return cmp.Or(cmp.Compare(factRank(x), factRank(y)), cmp.Compare(x, y))
+	})
+	for _, k := range keys {
+		b, a := facts[before][k], facts[after][k]
+		slices.Sort(b)
+		slices.Sort(a)
+		told := len(c.values(before, k)) > 0 && len(c.values(after, k)) > 0
+		if told || len(b) == 0 || len(a) == 0 || slices.Equal(b, a) {
+			continue
+		}
+		c.out.Changed = append(c.out.Changed, Changed{Kind: kindOf(k), Key: k, Before: orMissing(b), After: orMissing(a)})
+	}
+}
+
+// factRank puts what a server is before how it is set.
+func factRank(key string) int {
+	if i := slices.Index([]string{factModel, factEngine, factVersion}, key); i >= 0 {
+		return i
+	}
+	return 3
+}
+
+// statedBy is what an engine states of itself; nothing of what is no engine.
+func statedBy(s *serving.Server) []serving.Setting {
+	if s.Engine == "" || !s.Model.OK && len(s.Histograms) == 0 {
+		return nil
+	}
+	out := []serving.Setting{{Key: factModel, Value: s.Model.Or("")}, {Key: factEngine, Value: s.Engine}, {Key: factVersion, Value: s.Version.Or("")}}
+	for _, i := range s.Info {
+		if !derivedFact(i.Key) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// derivedFact reports whether an engine's fact follows from others, the machine or
+// the request: no setting.
+func derivedFact(key string) bool {
+	for _, prefix := range []string{"_", "user_specified_", "log_", "gpu "} {
+		if strings.HasPrefix(key, prefix) {
+			return true
+		}
+	}
+	return strings.Contains(key, " (") || slices.Contains([]string{"num_gpu_blocks", "num_cpu_blocks", "kv_cache_size_tokens", "kv_cache_max_concurrency", "hash_block_size",
+		"mamba_page_size_padded", "skip_page_size_padded", "kv_cache_memory_bytes"}, key)
+}
+
 // lengthChange is how far mean lengths may differ before the workload counts as
 // another.
 const lengthChange = 0.05
@@ -96,11 +166,14 @@ func (c *comparing) changedLengths() {
 				sum[before], sum[after], n = sum[before]+b.V, sum[after]+a.V, n+1
 			}
 		}
+		if b, a := c.serverLengths(c.out.Pairs, what.metric); n == 0 && b > 0 && a > 0 {
+			sum, n = [2]float64{b, a}, 1
+		}
 		if n == 0 || sum[before] <= 0 || math.Abs(sum[after]/sum[before]-1) <= lengthChange {
 			continue
 		}
 		c.out.Changed = append(c.out.Changed, Changed{Kind: ChangedWorkload, Key: what.key,
-			Before: number(sum[before] / float64(n)), After: number(sum[after] / float64(n))})
+			Before: number(math.Round(sum[before] / float64(n))), After: number(math.Round(sum[after] / float64(n)))})
 	}
 }
 

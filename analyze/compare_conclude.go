@@ -77,14 +77,54 @@ func (c *comparing) title(faster, slower []*CompareRow) string {
 		return fmt.Sprintf("%s is worse: %s", name, change(slower[0]))
 	case o.Verdict == VerdictBetter:
 		return fmt.Sprintf("%s is better: %s", name, change(faster[0]))
+	case o.withheld() != nil:
+		return fmt.Sprintf("%s has requests of other lengths (%s): whether the server got %s cannot be told", name, o.withheld().Lengths, direction(o.withheld()))
 	case o.Cause == "mix":
 		return fmt.Sprintf("%s has other requests: what changed is their mix, not the speed within slices", name)
 	case o.Verdict == VerdictEquivalent:
 		return fmt.Sprintf("%s is equivalent: every headline figure is within its threshold", name)
 	case len(o.Pairs) == 0 && len(o.Headline) == 0:
-		return "Nothing to compare: the sides have no level of load in common"
+		return "Nothing to compare: " + c.nothing()
 	}
 	return fmt.Sprintf("Undecided: the data cannot show whether %s differs", name)
+}
+
+// nothing says why there is nothing to compare.
+func (c *comparing) nothing() string {
+	if len(c.units[before])+len(c.units[after]) > 0 || len(c.in.sides.Data[before].Servers) == 0 || len(c.in.sides.Data[after].Servers) == 0 {
+		return "the sides have no level of load in common"
+	}
+	for side, name := range c.in.sides.Names {
+		if !c.observed(side) {
+			return "the servers of " + name + " finished no request that they tell of"
+		}
+	}
+	return "the servers of the sides have no figure in common"
+}
+
+// observed reports whether any of a side's servers has a distribution.
+func (c *comparing) observed(side int) bool {
+	sv := Value[Servers](c.rep)
+	return sv != nil && slices.ContainsFunc(sv.Servers, func(s *ServerStats) bool { return c.in.sides.sideOf(s.Server) == side && len(s.Dists) > 0 })
+}
+
+// withheld is the first headline row that was not called because of the lengths of
+// the requests.
+func (c *Comparison) withheld() *CompareRow {
+	for _, r := range c.Headline {
+		if r.Lengths != "" {
+			return r
+		}
+	}
+	return nil
+}
+
+// direction is what a change would be called.
+func direction(r *CompareRow) verdict.Call {
+	if (r.Effect() > 0) == (r.Figure.Better() == serving.LowerIsBetter) {
+		return verdict.Slower
+	}
+	return verdict.Faster
 }
 
 // change is a row in words: TTFT p95 +12.1 % (of rag).
@@ -96,19 +136,15 @@ func change(r *CompareRow) string {
 	if r.Figure.IsShare() {
 		return s + fmt.Sprintf(" %s → %s", percent(r.Before.V), percent(r.After.V))
 	}
-	if r.Ratio.OK {
-		s += " " + signed(r.Ratio.V-1)
+	switch {
+	case r.Ratio.OK:
+		s += " " + ratioText(r.Ratio.V)
+	case r.Lo.OK && r.Effect() > 0:
+		s += " by at least " + ratioText(r.Lo.V)
+	case r.Hi.OK && r.Effect() < 0:
+		s += " by at least " + ratioText(r.Hi.V)
 	}
 	return s
-}
-
-// signed writes a change with its sign.
-func signed(share float64) string {
-	s := fmt.Sprintf("%.1f %%", share*100)
-	if share >= 0 {
-		return "+" + s
-	}
-	return strings.Replace(s, "-", "−", 1)
 }
 
 // figureTitle is a figure as people write it.
@@ -184,9 +220,9 @@ func (c *comparing) point(r *CompareRow) string {
 	s := change(r)
 	switch {
 	case r.Figure.IsShare() && r.Lo.OK:
-		s += fmt.Sprintf(" (difference %s to %s)", signed(r.Lo.V), signed(r.Hi.V))
+		s += fmt.Sprintf(" (difference %s to %s percentage points)", signed(r.Lo.V*100), signed(r.Hi.V*100))
 	case r.Lo.OK && r.Hi.OK:
-		s += fmt.Sprintf(" (95 %% interval %s to %s)", signed(r.Lo.V-1), signed(r.Hi.V-1))
+		s += fmt.Sprintf(" (95 %% interval %s to %s)", ratioText(r.Lo.V), ratioText(r.Hi.V))
 	}
 	s += ": " + string(r.Call)
 	if r.Why != "" {
@@ -262,34 +298,15 @@ func (c *comparing) workloadKeys() []string {
 	return out
 }
 
-// disagreeing says where repeats of the second side fall on both sides of the
-// first: no direction is shared by all of them.
+// disagreeing says where a figure was called although runs of the second side fall on
+// both sides of the first one's mean: no direction is shared by all of them.
 func (c *comparing) disagreeing() {
 	for _, r := range c.out.Headline {
-		if r.Call == verdict.Equivalent || r.Figure.IsShare() {
+		if r.Call != verdict.Faster && r.Call != verdict.Slower || r.Figure.IsShare() || min(r.Runs[before], r.Runs[after]) < 2 {
 			continue
 		}
-		up, down := 0, 0
-		for _, p := range c.out.Pairs {
-			b := sample(p.units[before], r.Figure).Values
-			if len(b) < 2 {
-				continue
-			}
-			mid := 0.0
-			for _, v := range b {
-				mid += v / float64(len(b))
-			}
-			for _, v := range sample(p.units[after], r.Figure).Values {
-				switch {
-				case v > mid:
-					up++
-				case v < mid:
-					down++
-				}
-			}
-		}
-		if up > 0 && down > 0 && r.Call != verdict.Undecided {
-			c.out.Cautions = append(c.out.Cautions, fmt.Sprintf("%s: %d of the repeats went up and %d down", figureTitle(r.Figure), up, down))
+		if up, down := c.directions(r.Figure); up > 0 && down > 0 {
+			c.out.Cautions = append(c.out.Cautions, fmt.Sprintf("%s: %s", figureTitle(r.Figure), c.directionText(up, down)))
 		}
 	}
 }

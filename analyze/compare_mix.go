@@ -97,6 +97,7 @@ func (c *comparing) mixOf(f verdict.Figure) (MixShift, bool) {
 		m := MixShift{Figure: f, Dims: dims, Unsupported: lost}
 		m.split(kept)
 		m.Moved = moved(kept)
+		c.cellLengths[f] = lengthsWithin(kept)
 		return m, true
 	}
 	return MixShift{}, false
@@ -108,6 +109,9 @@ type mixCell struct {
 	n    [2]float64
 	sum  [2]float64
 	vals [2]stat.Weighted
+
+	done   [2]float64    // completed requests
+	tokens [2][2]float64 // their prompt and output tokens, of each side
 }
 
 // mixCells gathers a figure's cells over all paired units that have it.
@@ -137,6 +141,7 @@ func (c *comparing) mixCells(level int, f verdict.Figure) []*mixCell {
 						out = append(out, index[k])
 					}
 					index[k].add(side, s)
+					index[k].addLengths(side, cell)
 				}
 			}
 		}
@@ -162,6 +167,13 @@ func (m *mixCell) add(side int, s *cube.Summary) {
 	for i := 1; i < len(s.CDF); i++ {
 		m.vals[side].Add((s.CDF[i-1]+s.CDF[i])/2, n*(cube.CDFGrid[i]-cube.CDFGrid[i-1]))
 	}
+}
+
+// addLengths takes what the cell's completed requests asked for and got.
+func (m *mixCell) addLengths(side int, cell *cube.Cell) {
+	m.done[side] += float64(cell.Outcomes[serving.OK])
+	m.tokens[0][side] += float64(cell.Input)
+	m.tokens[1][side] += float64(cell.Output)
 }
 
 // supported keeps the cells that both sides have enough of; lost is the share of

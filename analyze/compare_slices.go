@@ -76,6 +76,7 @@ func (c *comparing) slices() {
 	}
 	slices.SortStableFunc(big, func(a, b *sliced) int { return cmp.Compare(b.share(), a.share()) })
 	for _, s := range big[:min(len(big), maxSliceTests)] {
+		c.sliceLengths[keyOf(s.by)] = s.lengths()
 		c.sliceRows(s)
 	}
 	for _, s := range big[min(len(big), maxSliceTests):] {
@@ -87,6 +88,11 @@ func (c *comparing) slices() {
 	}
 	verdict.Moderate(plain)
 	verdict.DecideEach(plain)
+	c.sortSlices()
+}
+
+// sortSlices puts first what changed, and of that what matters most to all users.
+func (c *comparing) sortSlices() {
 	slices.SortStableFunc(c.out.Slices, func(a, b *CompareRow) int {
 		return cmp.Or(cmp.Compare(callRank(a.Call), callRank(b.Call)), cmp.Compare(b.weight(), a.weight()))
 	})

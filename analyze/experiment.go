@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/vreport/vreport/analyze/verdict"
 	"github.com/vreport/vreport/ingest/serving"
@@ -85,7 +86,7 @@ func (c *comparing) experiment() {
 	if h.BuiltIn == DecodePressure {
 		e.Conditions = append(e.Conditions, c.fewerWithoutGain(), c.memoryUnrelated(), c.lossBeyondGain())
 	}
-	e.Conditions = append(e.Conditions, c.repeated(), c.sameDirection(h.Expect.Figure), c.noMoreFailures(), c.noBacklog())
+	e.Conditions = append(e.Conditions, c.oneChange(), c.repeated(), c.sameDirection(h.Expect.Figure), c.noMoreFailures(), c.noBacklog())
 	e.conclude()
 	c.out.Experiment = e
 }
@@ -194,13 +195,6 @@ func (c *comparing) fewerWithoutGain() Condition {
 // leastFewer is the fall of the running sequences that counts as one.
 const leastFewer = 0.05
 
-// memoryUnrelated cannot be answered from two means: it needs the course of the
-// GPUs' memory activity beside that of TPOT.
-func (c *comparing) memoryUnrelated() Condition {
-	return Condition{Kind: Refutes, Text: "no relation of GPU memory activity and TPOT", Answer: answerUnknown,
-		Why: "it needs the GPUs' memory activity over time on both sides; compare it in the timeline"}
-}
-
 // lossBeyondGain refutes decode pressure: what is won in TPOT is lost in queue
 // and TTFT.
 func (c *comparing) lossBeyondGain() Condition {
@@ -252,7 +246,7 @@ func (c *comparing) sameDirection(f verdict.Figure) Condition {
 	case up+down == 0:
 		out.Why = "no repeats of both sides have it"
 	case up > 0 && down > 0:
-		out.Answer, out.Why = answerNotMet, fmt.Sprintf("%d went up and %d down", up, down)
+		out.Answer, out.Why = answerNotMet, c.directionText(up, down)
 	default:
 		out.Answer = answerMet
 	}
@@ -282,6 +276,33 @@ func (c *comparing) directions(f verdict.Figure) (up, down int) {
 		}
 	}
 	return up, down
+}
+
+// directionText says how the runs of the second side lie. Each level counts its own
+// runs.
+func (c *comparing) directionText(up, down int) string {
+	where, n := "", len(c.out.Pairs)
+	if n > 1 {
+		where = fmt.Sprintf(" at its level (%d levels)", n)
+	}
+	names := c.in.sides.Names
+	return fmt.Sprintf("of %s in %s %d are above the mean of %s%s and %d below", plural(up+down, "run", "runs"), names[after], up, names[before], where, down)
+}
+
+// oneChange asks whether the outcome can be put down to what was tried: to one
+// setting, of the same requests.
+func (c *comparing) oneChange() Condition {
+	out := Condition{Kind: Required, Text: "one thing was changed, and the requests are the same", Answer: answerMet}
+	keys, workload := c.out.settingsChanged()
+	switch {
+	case workload:
+		out.Answer, out.Why = answerNotMet, "other requests: "+strings.Join(c.workloadKeys(), ", ")
+	case len(keys) > 1:
+		out.Answer, out.Why = answerNotMet, plural(len(keys), "thing", "things")+" changed: "+strings.Join(keys, ", ")
+	case len(keys) == 0:
+		out.Why = "the files state no change at all; what was changed is not in them"
+	}
+	return out
 }
 
 // noMoreFailures asks for no more errors and timeouts than before: latencies are

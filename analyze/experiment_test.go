@@ -1,7 +1,10 @@
 package analyze
 
 import (
+	"context"
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/vreport/vreport/analyze/verdict"
@@ -124,5 +127,90 @@ func TestAlign(t *testing.T) {
 	ts = tracks()
 	if align(s, ts, nil); ts[1].from != day || ts[0].relative || ts[0].events[1].Kind != "cut" {
 		t.Errorf("a cut trace was moved: %+v", ts[0])
+	}
+}
+
+// GPU memory activity and TPOT that move together leave decode pressure standing;
+// where they do not, it is refuted; and without both there is no answer.
+func TestMemoryUnrelated(t *testing.T) {
+	side := func(related, scraped bool, scrapes int) *serving.Dataset {
+		rng := rand.New(rand.NewPCG(71, 72))
+		engine := &serving.Server{ID: "e", Engine: "vllm", Histograms: []serving.HistogramSeries{{Metric: serving.TPOT}}}
+		gpu := &serving.Server{ID: "g", Gauges: []serving.Gauge{{Name: serving.GPUMemActive}}}
+		var count, sum float64
+		for i := range scrapes {
+			activity, tpot := rng.Float64(), rng.Float64()
+			if related {
+				tpot = activity + .1*rng.Float64()
+			}
+			at := int64(i+1) * 15e9
+			count, sum = count+100, sum+100*(.01+.01*tpot)
+			h := &engine.Histograms[0]
+			engine.Times, h.Count, h.Sum = append(engine.Times, at), append(h.Count, count), append(h.Sum, sum)
+			gpu.Times, gpu.Gauges[0].Values = append(gpu.Times, at-1e9), append(gpu.Gauges[0].Values, activity)
+		}
+		ds := &serving.Dataset{Servers: []*serving.Server{engine}}
+		if scraped {
+			ds.Servers = append(ds.Servers, gpu)
+		}
+		return ds
+	}
+	for _, tt := range []struct {
+		name             string
+		related, scraped bool
+		scrapes          int
+		want             string
+	}{
+		{"they move together", true, true, 40, answerNotMet},
+		{"they do not", false, true, 40, answerMet},
+		{"too few", true, true, 8, answerUnknown},
+		{"no GPU scraped", true, false, 40, answerUnknown},
+	} {
+		s := &Sides{Data: [2]*serving.Dataset{side(tt.related, tt.scraped, tt.scrapes), side(tt.related, tt.scraped, tt.scrapes)}}
+		c := &comparing{in: &Input{sides: s}, out: &Comparison{}}
+		if got := c.memoryUnrelated(); got.Answer != tt.want || got.Why == "" {
+			t.Errorf("%s: %+v, want %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+// What several changes brought is not put down to one of them.
+func TestOneChange(t *testing.T) {
+	changed := func(kinds ...ChangeKind) Condition {
+		c := &comparing{out: &Comparison{}}
+		for i, k := range kinds {
+			c.out.Changed = append(c.out.Changed, Changed{Kind: k, Key: fmt.Sprint("k", i)})
+		}
+		return c.oneChange()
+	}
+	for _, tt := range []struct {
+		got  Condition
+		want string
+	}{
+		{changed(), answerMet}, {changed(ChangedSetting), answerMet}, {changed(ChangedSetting, ChangedMethod), answerMet},
+		{changed(ChangedSetting, ChangedVersion), answerNotMet}, {changed(ChangedSetting, ChangedWorkload), answerNotMet},
+	} {
+		if tt.got.Answer != tt.want {
+			t.Errorf("%+v, want %s", tt.got, tt.want)
+		}
+	}
+}
+
+// Of a comparison a query is answered for each side, by its own scrapes.
+func TestQueryTracksOfSides(t *testing.T) {
+	raw := func(v float64) serving.Raw {
+		return serving.Raw{Series: []serving.RawSeries{{Labels: map[string]string{"__name__": "up"}, T: []int64{0, 15000, 30000}, V: []float64{v, v, v}}}}
+	}
+	in := &Input{sides: &Sides{Names: [2]string{"old", "new"}, Data: [2]*serving.Dataset{{Raw: raw(1)}, {Raw: raw(2)}}}}
+	in.Opt.PromQL = []Query{{Name: "up", Expr: "up"}}
+	tracks, notes := queryTracks(context.Background(), in)
+	if len(tracks) != 2 || len(notes) > 0 {
+		t.Fatalf("%d tracks, notes %q; want one a side", len(tracks), notes)
+	}
+	for i, k := range tracks {
+		s := k.series[0]
+		if k.half != FirstHalf+Half(i) || s.value[0] != float64(i+1) || s.Label != in.sides.Names[i]+" · up" {
+			t.Errorf("track %d: half %d, %q is %v", i, k.half, s.Label, s.value[0])
+		}
 	}
 }

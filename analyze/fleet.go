@@ -103,6 +103,7 @@ func fleetOf(engine, model string, ms []*ServerStats) *ServerStats {
 	}
 	for _, metric := range serving.Metrics {
 		if w, ok := mergeHists(metric.Key, ms); ok {
+			out.hists = append(out.hists, w)
 			out.Dists = append(out.Dists, w.dist(out.span(ms)))
 		}
 	}

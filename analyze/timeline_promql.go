@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/vreport/vreport/analyze/cube"
 	"github.com/vreport/vreport/analyze/promql"
 	"github.com/vreport/vreport/ingest/serving"
 )
@@ -11,28 +12,50 @@ import (
 // PanelPromQL holds the user's own expressions.
 const PanelPromQL = "promql"
 
-// queryTracks runs the user's expressions over the scraped series. What goes
-// wrong with one of them is a note and leaves the others alone.
+// queryTracks runs the user's expressions over the scraped series, of a comparison
+// over those of each side. What goes wrong with one of them is a note and leaves the
+// others alone.
 func queryTracks(ctx context.Context, in *Input) (tracks []*track, notes []string) {
 	if len(in.Opt.PromQL) == 0 {
 		return nil, nil
 	}
-	db := promql.New(in.Data.Raw.Series)
+	if in.sides == nil {
+		return queryScrapes(ctx, in.Data.Raw, in.Opt.PromQL, in.Opt.Window)
+	}
+	for i, ds := range in.sides.Data {
+		ts, more := queryScrapes(ctx, ds.Raw, in.Opt.PromQL, in.windowOf(func() int { return i }))
+		name := in.sides.Names[i]
+		for _, k := range ts {
+			k.half, k.label = FirstHalf+Half(i), name+" · "+k.label
+			for s := range k.series {
+				k.series[s].Label = name + " · " + k.series[s].Label
+			}
+		}
+		for _, n := range more {
+			notes = append(notes, name+": "+n)
+		}
+		tracks = append(tracks, ts...)
+	}
+	return tracks, notes
+}
+
+func queryScrapes(ctx context.Context, raw serving.Raw, queries []Query, w cube.Window) (tracks []*track, notes []string) {
+	db := promql.New(raw.Series)
 	if db.Len() == 0 {
 		return nil, []string{"--promql has no series to look at: it needs Prometheus scrapes or a TSDB snapshot."}
 	}
 	from, to := db.Span()
-	if w := in.Opt.Window; w.To > w.From {
+	if w.To > w.From {
 		from, to = later(from, w.From), earlier(to, w.To)
 	}
 	if to.Before(from) {
 		return nil, []string{"--promql: no series lies in the window."}
 	}
 	step := max(db.Interval(), to.Sub(from)/maxSteps, time.Millisecond)
-	if in.Data.Raw.Relative {
+	if raw.Relative {
 		notes = append(notes, "--promql: the scrapes carry no time, so their times are made up and rates are not per second.")
 	}
-	for _, q := range in.Opt.PromQL {
+	for _, q := range queries {
 		results, warnings, err := db.Range(ctx, q.Expr, from, to, step)
 		for _, w := range warnings {
 			notes = append(notes, q.Name+": "+w)
@@ -41,7 +64,7 @@ func queryTracks(ctx context.Context, in *Input) (tracks []*track, notes []strin
 			notes = append(notes, q.Name+": "+err.Error())
 			continue
 		}
-		if k := queryTrack(q, db.Expand(q.Expr, step), results, step, in.Data.Raw.Relative); k != nil {
+		if k := queryTrack(q, db.Expand(q.Expr, step), results, step, raw.Relative); k != nil {
 			tracks = append(tracks, k)
 		}
 	}

@@ -48,3 +48,23 @@ func plural(n int, one, many string) string {
 	}
 	return number(float64(n)) + " " + many
 }
+
+// signed writes a number with its sign and one digit.
+func signed(v float64) string {
+	switch s := fmt.Sprintf("%.1f", math.Abs(v)); {
+	case s == "0.0":
+		return "±0"
+	case v < 0:
+		return "−" + s
+	default:
+		return "+" + s
+	}
+}
+
+// ratioText writes a ratio as a change, as tables do: 1.121 → +12.1 %, 3.2 → × 3.2.
+func ratioText(ratio float64) string {
+	if ratio >= 2.5 {
+		return "× " + number(ratio)
+	}
+	return signed((ratio-1)*100) + " %"
+}

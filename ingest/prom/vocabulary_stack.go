@@ -15,7 +15,6 @@ const (
 	poolEndpoints serving.SeriesName = "pool_ready_endpoints"
 	gpuMemoryFree serving.SeriesName = "gpu_memory_free"
 	gpuSM         serving.SeriesName = "gpu_sm_active" // share of time, averaged over the multiprocessors
-	gpuDRAM       serving.SeriesName = "gpu_dram_active"
 	gpuTensor     serving.SeriesName = "gpu_tensor_active"
 	gpuEngine     serving.SeriesName = "gpu_graphics_engine_active"
 	gpuCopy       serving.SeriesName = "gpu_memory_copy_util"
@@ -143,7 +142,7 @@ var stackRows = joinRows(
 		dcgm("DEV_MEM_COPY_UTIL", gpuCopy, serving.Share, 0.01, 100, overMean),
 		dcgm("PROF_GR_ENGINE_ACTIVE", gpuEngine, serving.Share, 1, 1, overMean),
 		dcgm("PROF_SM_ACTIVE", gpuSM, serving.Share, 1, 1, overMean),
-		dcgm("PROF_DRAM_ACTIVE", gpuDRAM, serving.Share, 1, 1, overMean),
+		dcgm("PROF_DRAM_ACTIVE", serving.GPUMemActive, serving.Share, 1, 1, overMean),
 		dcgm("PROF_PIPE_TENSOR_ACTIVE", gpuTensor, serving.Share, 1, 1, overMean),
 		{name: "container_cpu_cfs_periods_total", kind: counter, as: sname(serving.CPUPeriods), unit: serving.NoUnit, by: containerLabels, dim: "container", host: true, whole: true},
 		{name: "container_cpu_cfs_throttled_periods_total", kind: counter, as: sname(serving.CPUThrottled), unit: serving.NoUnit, by: containerLabels, dim: "container", host: true, whole: true},

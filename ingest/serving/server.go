@@ -62,6 +62,7 @@ const (
 	GPUUtil       SeriesName = "gpu_util"        // share of time a kernel ran, 0…1
 	GPUMemoryUsed SeriesName = "gpu_memory_used" // bytes
 	GPUPower      SeriesName = "gpu_power"       // watts
+	GPUMemActive  SeriesName = "gpu_dram_active" // share of cycles in which the memory interface was busy, 0…1
 
 	CPUPeriods   SeriesName = "cpu_periods"           // scheduling periods under a CPU limit
 	CPUThrottled SeriesName = "cpu_throttled_periods" // of those, the ones in which the limit was hit
