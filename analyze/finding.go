@@ -70,6 +70,7 @@ var FindingKinds = []FindingKind{
 	{"excluded", "Rows left out", "They are in no figure.", "any", "", false},
 	{"restart", "Restart inside the window", "Counters are added up across it; requests in flight are lost.", "any", "", false},
 	{"scrape_gap", "Gap between scrapes", "What happened in it is not known.", "any", "", false},
+	{"log_disagrees", "The engine's log and its /metrics disagree", "They are of one server at one time: one of them is of another server, of another clock, or counts something else.", "20 % of the generated tokens/s, half of the running or waiting requests (and 3), 15 points of KV usage", "", true},
 	{"broken_histogram", "A histogram that contradicts itself", "Its quantiles are not to be trusted.", "1 % between buckets and count", "", true},
 	{"negative_observations", "Negative times were observed", "A known engine bug; no mean is given.", "any", "", true},
 	{"no_time", "Scrapes without a time", "Only their order is known.", "any", "", false},

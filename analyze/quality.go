@@ -58,6 +58,7 @@ func runQuality(ctx context.Context, in *Input, rep *Report) (any, []string, err
 			q.Findings = append(q.Findings, serverFindings(s)...)
 		}
 	}
+	q.Findings = append(q.Findings, logAgainstScrapes(in)...)
 	for _, i := range in.Data.Inputs {
 		switch n := i.Problems.Len(); {
 		case i.Format == "unknown":
