@@ -258,6 +258,22 @@ func TestSweepFrontierAndKnee(t *testing.T) {
 	}
 }
 
+// Telemetry of GPUs is drawn by itself, and a server of which nothing is drawn has
+// no empty axis.
+func TestTimelineOfGPUs(t *testing.T) {
+	of := func(name serving.SeriesName) *serving.Dataset {
+		return &serving.Dataset{Servers: []*serving.Server{{ID: "s", Label: "s", Times: []int64{0, 1e9, 2e9},
+			Gauges: []serving.Gauge{{Name: name, Unit: serving.Share, Values: []float64{.1, .9, .8}}}}}}
+	}
+	tl := Value[Timelines](analyzed(t, of(serving.GPUUtil), DefaultOptions()))
+	if tl == nil || len(tl.Timelines[0].Series) != 1 || tl.Timelines[0].Series[0].Panel != PanelGPU {
+		t.Errorf("of GPU utilization: %+v", tl)
+	}
+	if tl := Value[Timelines](analyzed(t, of("something_else"), DefaultOptions())); tl != nil {
+		t.Errorf("of what has no panel: %+v", tl.Timelines[0])
+	}
+}
+
 // A window without a request has a rate of 0 and no latency.
 func TestQuietWindowsAreZeroNotMissing(t *testing.T) {
 	reqs := steady(20, 10, 20)

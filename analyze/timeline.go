@@ -26,6 +26,7 @@ const (
 	PanelRequests   = "requests"
 	PanelKV         = "kv"
 	PanelPreempt    = "preemptions"
+	PanelGPU        = "gpu"
 )
 
 func runTimeline(ctx context.Context, in *Input, rep *Report) (any, []string, error) {
@@ -171,7 +172,7 @@ func layOut(c []*track, annotations []Event) *Timeline {
 
 // panelOrder is the order of panels from top to bottom: what users felt, then
 // what the engine was doing.
-var panelOrder = []string{PanelThroughput, PanelLatency, PanelStreaming, PanelRequests, PanelKV, PanelPreempt, PanelPromQL}
+var panelOrder = []string{PanelThroughput, PanelLatency, PanelStreaming, PanelRequests, PanelKV, PanelPreempt, PanelGPU, PanelPromQL}
 
 // panelRank sorts series by panel; the rates beside the output come last.
 func panelRank(s TimelineSeries) int {

@@ -12,7 +12,8 @@ import (
 // gapFactor is how many usual intervals without a scrape make a gap.
 const gapFactor = 2.5
 
-// serverTrack turns scrapes into series: nil for fewer than two.
+// serverTrack turns scrapes into series: nil for fewer than two, and where they
+// hold nothing that is drawn.
 func serverTrack(v serverView) *track {
 	if v.n() < 2 {
 		return nil
@@ -34,6 +35,9 @@ func serverTrack(v serverView) *track {
 	for _, g := range v.gaps() {
 		k.events = append(k.events, Event{At: g.From, To: g.To, Kind: "gap", Source: v.Label,
 			Text: fmt.Sprintf("no scrape of %s for %s", v.Label, seconds(float64(g.To-g.From)/1e9))})
+	}
+	if len(k.series) == 0 && len(k.events) == 0 {
+		return nil // nothing but an axis
 	}
 	return k
 }
@@ -79,6 +83,7 @@ var gaugePanels = map[serving.SeriesName]string{
 	serving.Running: PanelRequests, serving.Waiting: PanelRequests, serving.Swapped: PanelRequests,
 	serving.PromptRate: PanelThroughput, serving.GenerationRate: PanelThroughput,
 	serving.KVUsage: PanelKV, serving.PrefixHitRatio: PanelKV,
+	serving.GPUUtil: PanelGPU, serving.GPUMemoryUsed: PanelGPU, serving.GPUPower: PanelGPU,
 }
 
 // counterRates are the counters drawn as rates, or as increases where single

@@ -176,6 +176,12 @@ func figureTitle(name string) string {
 		return "CPU time"
 	case string(serving.HTTPRequests):
 		return "HTTP requests"
+	case string(serving.GPUUtil):
+		return "GPU utilization"
+	case string(serving.GPUMemoryUsed):
+		return "GPU memory in use"
+	case string(serving.GPUPower):
+		return "GPU power (W)"
 	case "requests_per_s":
 		return "Requests/s"
 	case "output_tokens_per_s":

@@ -100,7 +100,7 @@ const maxPanels = 10
 
 // panelOrder is how panels stand, top to bottom: what users get, what they feel,
 // what waits, what memory does.
-var panelOrder = []string{"throughput", "latency", "requests", "kv"}
+var panelOrder = []string{"throughput", "latency", "requests", "kv", "preemptions", "gpu"}
 
 // panelsOf groups a timeline's series into panels; within one they keep the
 // order they come in.

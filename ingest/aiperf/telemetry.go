@@ -190,6 +190,9 @@ func (d *telemetryDecoder) sensor(name string, values *[3]float64) error {
 		d.in.Problems.AddKind(name, d.r.Problemf("no plausible reading; taken as missing"))
 		return nil
 	}
+	if s.unit == serving.Bytes {
+		v = math.Round(v)
+	}
 	values[slices.Index(allSensors, s)] = v
 	return nil
 }
@@ -228,7 +231,7 @@ func (d *telemetryDecoder) servers() []*serving.Server {
 		byExporter[g.exporter] = append(byExporter[g.exporter], g)
 	}
 	if twice > 0 {
-		d.in.Note = fmt.Sprintf("%d GPUs are reported by several exporters and are counted once", twice)
+		d.in.Note = fmt.Sprintf("GPUs that several exporters report, counted once: %d", twice)
 	}
 	slices.Sort(exporters)
 	var out []*serving.Server
