@@ -207,6 +207,78 @@ func TestBlock(t *testing.T) {
 	}
 }
 
+// Blocks of one snapshot may overlap, and a later one may hold other series of the
+// same times: each sample counts once, and nothing is lost or told as damage.
+func TestOverlappingBlocks(t *testing.T) {
+	whole, early, late := t.TempDir(), t.TempDir(), t.TempDir()
+	writeBlock(t, whole, twoPods(), nil)
+	cut := func(from, to int, keep func(name string) bool) (out []stored) {
+		for _, s := range twoPods() {
+			if !keep(s.labels.Get("__name__")) {
+				continue
+			}
+			for i := range s.values {
+				if i < from || i >= to {
+					s.values[i] = math.NaN()
+				}
+			}
+			out = append(out, s)
+		}
+		return out
+	}
+	writeBlock(t, early, cut(0, 14, func(name string) bool { return name != "vllm:generation_tokens_total" }), nil)
+	writeBlock(t, late, append(cut(6, 20, func(name string) bool { return name != "vllm:generation_tokens_total" }),
+		cut(0, 20, func(name string) bool { return name == "vllm:generation_tokens_total" })...), nil)
+	for _, raw := range []bool{false, true} {
+		want, _, err := decodeBlock(t, os.DirFS(whole), raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []*Scrape
+		for _, dir := range []string{early, late} {
+			scrapes, err := DecodeBlock(t.Context(), os.DirFS(dir), dir+"/meta.json", &serving.Input{}, raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, scrapes...)
+		}
+		a, _ := Assemble(want, AssembleOptions{})
+		b, ps := Assemble(got, AssembleOptions{})
+		if len(ps) > 0 || len(b) != len(a) {
+			t.Fatalf("%d servers, want %d; %v", len(b), len(a), ps)
+		}
+		for i := range a {
+			if x, y := counterOf(a[i], serving.GenerationTotal), counterOf(b[i], serving.GenerationTotal); !slices.Equal(x, y) || !slices.Equal(a[i].Times, b[i].Times) {
+				t.Errorf("tokens %v at %d times, want %v", y, len(b[i].Times), x)
+			}
+			if x, y := fmt.Sprint(gaugeOf(a[i], serving.Waiting).Values), fmt.Sprint(gaugeOf(b[i], serving.Waiting).Values); x != y {
+				t.Errorf("waiting %s, want %s", y, x)
+			}
+			if x, y := fmt.Sprint(a[i].HistogramOf(serving.TTFT).Counts), fmt.Sprint(b[i].HistogramOf(serving.TTFT).Counts); x != y {
+				t.Errorf("histogram %s, want %s", y, x)
+			}
+		}
+		if raw {
+			x, _ := RawSeries(want, AssembleOptions{})
+			y, _ := RawSeries(got, AssembleOptions{})
+			sum := func(r serving.Raw) (n int, total float64) {
+				for _, s := range r.Series {
+					for _, v := range s.V {
+						if !math.IsNaN(v) {
+							n, total = n+1, total+v
+						}
+					}
+				}
+				return n, total
+			}
+			n, total := sum(y)
+			if wn, wt := sum(x); n != wn || total != wt || len(y.Series) != len(x.Series) {
+				t.Errorf("%d raw samples that add up to %g in %d series, want %d, %g, %d", n, total, len(y.Series), wn, wt, len(x.Series))
+			}
+		}
+	}
+}
+
 // A block and the pages that were scraped into it give the same servers.
 func TestBlockLikeText(t *testing.T) {
 	dir := t.TempDir()

@@ -283,13 +283,17 @@ func (p *parser) own(r *row) {
 	}
 }
 
-// joined is two scrapes of one time that different files hold: a query each.
-// What both hold is taken once.
+// joined is two scrapes of one time that different files hold: a query each, or
+// blocks that overlap. What both hold is taken once.
 func (f *facts) joined(g *facts) *facts {
 	s := *f.Scrape
 	s.series, s.values = slices.Clone(s.series), slices.Clone(s.values)
+	have := map[seriesHash][]*series{}
+	for _, se := range f.series {
+		have[se.hash()] = append(have[se.hash()], se)
+	}
 	for i, se := range g.series {
-		if !slices.ContainsFunc(f.series, se.same) {
+		if !slices.ContainsFunc(have[se.hash()], se.same) {
 			s.series, s.values = append(s.series, se), append(s.values, g.values[i])
 		}
 	}
@@ -299,8 +303,21 @@ func (f *facts) joined(g *facts) *facts {
 	return &out
 }
 
-// same reports whether two series, of different decoders, are one.
+// A seriesHash is equal for series that are the same.
+type seriesHash struct {
+	family, by string
+	part       part
+	id         identity
+}
+
+func (s *series) hash() seriesHash { return seriesHash{s.family, s.by, s.part, s.id} }
+
+// same reports whether two series, of different decoders, are one. Raw series
+// are what their labels say.
 func (s *series) same(o *series) bool {
+	if s != o && !s.labels.IsEmpty() && !o.labels.IsEmpty() {
+		return labels.Equal(s.labels, o.labels)
+	}
 	return s == o || s.row.as == o.row.as && s.row.kind == o.row.kind && s.part == o.part && s.family == o.family && s.by == o.by && s.id == o.id &&
 		(s.bound == o.bound || s.bound != s.bound && o.bound != o.bound) && slices.Equal(s.selector, o.selector)
 }

@@ -55,7 +55,9 @@ func (b *blockTarget) scrapes(path string, first int) []*Scrape {
 	b.each(times, func(row int, _ *series, _ float64) { width[row]++ })
 	out := make([]*Scrape, len(times))
 	for i, t := range times {
-		out[i] = &Scrape{Path: path, Index: first + i, Samples: width[i], Zoned: true, Stamp: serving.Some(t * 1e6),
+		// Blocks may overlap, and one that was filled in later may hold other series
+		// of the same time.
+		out[i] = &Scrape{Path: path, Index: first + i, Samples: width[i], Zoned: true, Stamp: serving.Some(t * 1e6), partial: true,
 			series: make([]*series, 0, width[i]), values: make([]float64, 0, width[i])}
 		if name := cmp.Or(b.key.instance, b.key.job); name != "" {
 			out[i].Pod = serving.Some(name)
