@@ -172,7 +172,13 @@ func decode(ctx context.Context, p *probe, l *loaded) error {
 	if h := encodingHint(p.head); h != "" {
 		msg += ": " + h
 	}
-	p.in.Problems.Add(serving.Problem{At: serving.Pos{Path: p.path}, Message: msg})
+	at := serving.Pos{Path: p.path}
+	var damage *serving.FormatError
+	if p.shape != nil && p.shape.Kind == '{' && errors.As(p.shape.Damage, &damage) {
+		at = damage.At
+		msg += "; its JSON is damaged here: " + damage.Found
+	}
+	p.in.Problems.Add(serving.Problem{At: at, Message: msg})
 	return nil
 }
 

@@ -3,7 +3,6 @@ package jsonscan
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"io"
 	"math/bits"
 )
@@ -14,8 +13,8 @@ const window = 256 << 10
 
 // maxString bounds one string literal. The decoder below must hold a string
 // whole, even one that is skipped, so an input that never closes a quote would
-// otherwise fill memory.
-const maxString = 64 << 20
+// otherwise fill memory; so would a few KiB of a compressed one.
+const maxString = 16 << 20
 
 // The literals that Python and JavaScript print for values JSON has no word
 // for, and what they become: a string of the same length, so that every offset
@@ -28,9 +27,15 @@ var literals = [...]struct{ from, to []byte }{
 	{[]byte("NaN"), []byte("\"\x7f\"")},
 }
 
-var (
-	errStringTooLong = errors.New("a string of more than 64 MiB")
-	errNoStructure   = errors.New("64 MiB without any value's end")
+// A tooLong is the end of an input that cannot be read on: a value that no tool
+// writes.
+type tooLong string
+
+func (e tooLong) Error() string { return string(e) }
+
+const (
+	errStringTooLong tooLong = "a string of more than 16 MiB"
+	errNoStructure   tooLong = "16 MiB without any value's end"
 )
 
 // A filter makes a stream of JSON out of what programs write: it drops a UTF-8

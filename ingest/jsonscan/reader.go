@@ -318,9 +318,13 @@ func (r *Reader) field(p jsontext.Pointer) string {
 func (r *Reader) Describe(err error, format string) error {
 	var syn *jsontext.SyntacticError
 	var fe *serving.FormatError
+	var long tooLong
 	switch {
 	case err == nil || errors.As(err, &fe):
 		return err
+	case errors.As(r.f.err, &long):
+		return &serving.FormatError{At: r.at(nil), Format: format, Found: long.Error(), Want: "a shorter one",
+			Remedy: "no tool writes a value of that length: cut it out"}
 	case r.f.err != nil && r.f.err != io.EOF && !errors.As(err, &syn):
 		return &serving.FormatError{At: r.at(nil), Format: format, Found: "reading fails: " + r.f.err.Error(),
 			Want: "a whole file", Remedy: "copy or unpack the file again"}

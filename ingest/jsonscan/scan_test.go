@@ -266,8 +266,8 @@ func TestEndless(t *testing.T) {
 	for _, e := range []endless{{`{"a":"`, 'x'}, {`{"a":1`, '1'}, {`{"a":`, ' '}} {
 		r := NewReader("f.json", &e)
 		_, err := r.Object(func(string) error { return r.Skip() })
-		if err = r.Describe(err, ""); err == nil || !strings.Contains(err.Error(), "64 MiB") {
-			t.Errorf("%q…: error %v, want one about 64 MiB", e.fill, err)
+		if err = r.Describe(err, ""); err == nil || !strings.Contains(err.Error(), "16 MiB") {
+			t.Errorf("%q…: error %v, want one about 16 MiB", e.fill, err)
 		}
 	}
 }

@@ -27,8 +27,9 @@ var errEnough = errors.New("enough")
 // decides are not read. A nil enough reads the whole first record, and one token
 // behind it to tell a single record from several.
 //
-// Damage is no error here: the names before it count. An error is one of the
-// input itself.
+// Damage is no error here: the names before it count, and a value without an end
+// is damage too, or every format would read up to it again. An error is one of
+// the input itself.
 func Probe(path string, rd io.Reader, enough func(keys map[string]bool) bool) (Shape, error) {
 	r := NewReader(path, rd)
 	s := Shape{Keys: map[string]bool{}}
@@ -36,7 +37,8 @@ func Probe(path string, rd io.Reader, enough func(keys map[string]bool) bool) (S
 	if err == nil || errors.Is(err, errEnough) || err == io.EOF {
 		return s, nil
 	}
-	if r.f.err != nil && r.f.err != io.EOF && errors.Is(err, r.f.err) {
+	var long tooLong
+	if r.f.err != nil && r.f.err != io.EOF && errors.Is(err, r.f.err) && !errors.As(err, &long) {
 		return s, r.f.err
 	}
 	s.Damage = r.Describe(err, "")

@@ -135,9 +135,9 @@ func (c *csvReader) tooLong() {
 
 // maxLine bounds a line that is skipped: a compressed file of a few KiB may hold
 // one of gigabytes, and each scan would go through it again.
-const maxLine = 256 << 20
+const maxLine = 64 << 20
 
-var errEndless = errors.New("a line of more than 256 MiB")
+var errEndless = errors.New("a line of more than 64 MiB")
 
 // skipLine goes to the line behind the record's first.
 func (c *csvReader) skipLine() {

@@ -359,6 +359,14 @@ func (b *batch) brokenStream(err error) error {
 		return b.ctx.Err()
 	}
 	at := serving.Pos{Path: b.table.file.Path, Line: b.line}
+	endless := errors.Is(err, errEndless)
+	if b.row == 0 && b.n == 0 && endless {
+		return &serving.FormatError{At: at, Format: b.table.format, Found: err.Error(), Want: "a record a line", Remedy: "no tool writes a line of that length: cut it out"}
+	}
+	if endless {
+		b.problem("broken", serving.Problem{At: at, Message: err.Error() + ", want a record a line: what follows is not read"})
+		return nil
+	}
 	if b.row == 0 && b.n == 0 {
 		return &serving.FormatError{At: at, Format: b.table.format, Found: "reading fails: " + err.Error(), Want: "a whole file", Remedy: "copy or unpack the file again"}
 	}
