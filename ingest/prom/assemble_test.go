@@ -433,6 +433,24 @@ func TestAssembleDropsCopies(t *testing.T) {
 	}
 }
 
+// A file of a series that holds its scrape twice, as a script with a retry writes
+// it, is one of the series and no server of its own.
+func TestAssembleTakesRepeatedScrapesOnce(t *testing.T) {
+	scrape := func(tokens int) string {
+		return fmt.Sprintf("vllm:generation_tokens_total{engine=\"0\",model_name=\"m\"} %d\n", tokens)
+	}
+	for _, names := range [][3]string{{"d/m_0000.prom", "d/m_0005.prom", "d/m_0010.prom"}, {"d/m_1760000000.prom", "d/m_1760000005.prom", "d/m_1760000010.prom"}} {
+		servers, problems := assemble(t, AssembleOptions{}, file{names[0], scrape(5)}, file{names[1], scrape(7) + scrape(7)}, file{names[2], scrape(9)})
+		if len(servers) != 1 || len(servers[0].Times) != 3 || len(problems) > 0 {
+			t.Errorf("%v: %d servers, problems %v, want one server of 3 scrapes", names, len(servers), problems)
+		}
+	}
+	servers, _ := assemble(t, AssembleOptions{}, file{"d/m_0000.prom", scrape(7) + scrape(7)})
+	if len(servers) != 1 || len(servers[0].Times) != 2 {
+		t.Errorf("alone: %d servers, want one of 2 scrapes at rest", len(servers))
+	}
+}
+
 // A label with a value of its own in each series makes parts that tell nothing:
 // they are bounded, the whole is not.
 func TestPartsAreBounded(t *testing.T) {

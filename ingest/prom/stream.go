@@ -93,7 +93,10 @@ func streams(scrapes []*Scrape) []*stream {
 			layout, models = s.series, modelsOf(s.series)
 		}
 		all[i].models = models
-		templates[all[i].templateKey()]++
+	}
+	all = withoutRepeats(all)
+	for _, f := range all {
+		templates[f.templateKey()]++
 	}
 	sort.SliceStable(all, func(i, j int) bool { return pathLess(all[i].Scrape, all[j].Scrape) })
 
@@ -119,7 +122,7 @@ func streams(scrapes []*Scrape) []*stream {
 		case !f.only:
 			join("file "+f.Path, "", false, f)
 		case f.name.timed:
-			join("timed "+f.name.dir+"/"+f.name.before+"#"+f.name.after, f.name.before, false, f)
+			join(f.timedKey(), f.name.before, false, f)
 		case len(f.name.numbers) > 0 && templates[f.templateKey()] > 1:
 			join(f.templateKey(), f.name.template, true, f)
 		default:
@@ -135,6 +138,55 @@ func streams(scrapes []*Scrape) []*stream {
 	}
 	sort.SliceStable(loose, func(i, j int) bool { return pathLess(loose[i].Scrape, loose[j].Scrape) })
 	return append(out, related(loose)...)
+}
+
+// withoutRepeats takes the scrape of a file that holds it several times once,
+// where the file is one of a series: its place in the series says when the scrape
+// was taken, and by itself it would be a server of its own.
+func withoutRepeats(all []*facts) []*facts {
+	byFile, files := map[string][]*facts{}, map[string]map[string]bool{}
+	for _, f := range all {
+		byFile[f.Path] = append(byFile[f.Path], f)
+		k := f.seriesKey()
+		if files[k] == nil {
+			files[k] = map[string]bool{}
+		}
+		files[k][f.Path] = true
+	}
+	return slices.DeleteFunc(all, func(f *facts) bool {
+		first := byFile[f.Path][0]
+		again := func(g *facts) bool { return g.same(first) && g.Header == first.Header && g.Stamp == first.Stamp }
+		if k := f.seriesKey(); f.only || k == "" || len(files[k]) < 2 || !every(byFile[f.Path], again) {
+			return false
+		}
+		if f == first {
+			one := *f.Scrape
+			one.only = true
+			f.Scrape = &one
+			return false
+		}
+		return true
+	})
+}
+
+func every(fs []*facts, ok func(*facts) bool) bool {
+	return !slices.ContainsFunc(fs, func(f *facts) bool { return !ok(f) })
+}
+
+// seriesKey is common to the files of a series by their names; "" for a file that
+// is in none.
+func (f *facts) seriesKey() string {
+	switch {
+	case f.name.timed:
+		return f.timedKey()
+	case len(f.name.numbers) > 0:
+		return f.templateKey()
+	}
+	return ""
+}
+
+func (f *facts) timedKey() string {
+	return "timed " + f.name.dir + "/" + f.name.before + "#" + f.name.after
 }
 
 func (f *facts) templateKey() string { return "numbered " + f.name.dir + "/" + f.name.template }
