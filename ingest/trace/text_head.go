@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"io"
@@ -35,7 +36,28 @@ func startOf(open func() (io.ReadCloser, error)) (head []byte, whole bool, err e
 			break
 		}
 	}
-	return b.Bytes(), false, nil
+	return withoutWideRow(b.Bytes(), r)
+}
+
+// withoutWideRow takes a first row that is longer than a record may be out of the
+// start of a file, and reads on behind it: the names stand above it, and what the
+// columns hold is told by the rows that can be read.
+func withoutWideRow(head []byte, r io.Reader) ([]byte, bool, error) {
+	names := bytes.IndexByte(head, '\n') + 1
+	if hasRows(head) || names == 0 || len(head)-names > maxRecord {
+		return head, false, nil
+	}
+	rest := bufio.NewReader(io.LimitReader(r, maxLine))
+	for {
+		switch _, err := rest.ReadSlice('\n'); err {
+		case nil:
+			more, err := io.ReadAll(io.LimitReader(rest, headBytes))
+			return append(head[:names:names], more...), false, err
+		case bufio.ErrBufferFull:
+		default:
+			return head, false, nil // nothing follows, or nothing that is reached
+		}
+	}
 }
 
 // A live stream ends with its context, however long its lines are.

@@ -504,6 +504,23 @@ func TestWideFirstRow(t *testing.T) {
 	}
 }
 
+// A first row that is longer than a record may be costs itself alone.
+func TestHugeFirstRow(t *testing.T) {
+	text := "request_id,ttft_ms,prompt\na,5," + strings.Repeat("x", maxRecord+headBytes) + "\nb,6,y\nc,7,z\n"
+	if ok, why := SniffCSV([]byte(text[:headBytes]), false, pieces(text, 0), Options{}); !ok {
+		t.Fatal(why)
+	}
+	tb, err := OpenCSV(context.Background(), TextFile{Path: "f", Open: pieces(text, 0), In: &serving.Input{}}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var problems serving.Problems
+	err = tb.Scan(context.Background(), []string{string(serving.TTFT)}, &problems, func(*serving.Batch) error { return nil })
+	if l := problems.List(); err != nil || tb.Rows() != 2 || len(l) != 1 || l[0].At.Line != 2 {
+		t.Errorf("%v, %d rows, problems %v, want one at line 2", err, tb.Rows(), l)
+	}
+}
+
 // A line that does not end is not read for ever, and what came before it counts.
 func TestEndlessLine(t *testing.T) {
 	for name, c := range map[string]struct {
