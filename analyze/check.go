@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,7 +18,44 @@ func (in *Input) check() error {
 	if by := in.Opt.SweepBy; by != "" && by != sweep.Concurrency && by != sweep.Rate && !slices.ContainsFunc(in.Data.Runs, func(r *serving.Run) bool { _, ok := r.Setting(by); return ok }) {
 		return fmt.Errorf("--sweep-by %s: no run has a setting of that name, want one of %s", by, orNone(settingKeys(in.Data.Runs)))
 	}
-	return in.checkWindow()
+	return errors.Join(in.checkWindow(), in.checkIncident())
+}
+
+// checkIncident refuses a marked window beside the data.
+func (in *Input) checkIncident() error {
+	w := in.Opt.Incident
+	if w == (cube.Window{}) || in.sides != nil {
+		return nil
+	}
+	var spans []string
+	covered := func(name string, from, to int64, relative bool) bool {
+		text := fmt.Sprintf("%s from %s to %s", name, instant(from), instant(to))
+		if relative {
+			text = fmt.Sprintf("%s from %s to %s", name, number(float64(from)/1e9), number(float64(to)/1e9))
+		}
+		spans = append(spans, text)
+		return w.From <= to && w.To > from
+	}
+	for _, t := range in.tables {
+		if c := t.cube; t.time >= 0 && c.Start.OK && c.Step > 0 && covered(t.src.Name(), c.Start.V, c.Start.V+int64(len(t.windows()))*c.Step, c.Relative) {
+			return nil
+		}
+	}
+	for _, s := range in.Data.Servers {
+		if s.Relative && s.YearTime.OK {
+			return nil // its year is found later
+		}
+		if len(s.Times) > 0 && covered(s.Label, s.Times[0], s.Times[len(s.Times)-1], s.Relative) {
+			return nil
+		}
+	}
+	switch {
+	case len(spans) == 0:
+		return fmt.Errorf("--incident: nothing in the data has a time, want request-level data with arrival times, scrapes or an engine's log")
+	case len(spans) > 5:
+		spans = append(spans[:5], "…")
+	}
+	return fmt.Errorf("--incident lies beside the data, which are: %s (times without a date are seconds)", strings.Join(spans, "; "))
 }
 
 func (in *Input) checkWindow() error {

@@ -33,6 +33,9 @@ type Diagnosis struct {
 	Hypotheses []Explanation
 	Separate   string
 	Verdict    string // the outcome in a sentence
+	Given      bool   // the incident is the window that the user marked
+
+	subject *diagSubject // for the incident's report, until it is made
 }
 
 // An Onset is when a signal left its baseline. Their order is evidence for what
@@ -42,8 +45,12 @@ type Onset struct {
 	Source        string
 	At            int64 // ns
 	Before, After float64
-	Plain         bool // the levels are counts or shares, not seconds
+	Unit          serving.Unit // of the levels
+	Width         float64      // seconds: the window in which it lies, which is how uncertain At is
 }
+
+// Shift is the size of the step.
+func (o Onset) Shift() float64 { return o.After - o.Before }
 
 // A Symptom is one of the four that users notice.
 type Symptom struct {
@@ -102,7 +109,7 @@ func diagnose(ctx context.Context, in *Input, quality *QualityFindings) (*Diagno
 	}
 	var out Diagnoses
 	for _, u := range subjectsOf(sources) {
-		u.quality = quality
+		u.quality, u.given = quality, in.Opt.Incident
 		out.Diagnoses = append(out.Diagnoses, u.diagnose(in.Opt))
 	}
 	if len(out.Diagnoses) == 0 {
@@ -127,9 +134,13 @@ func (u *diagSubject) diagnose(opt Options) *Diagnosis {
 	u.findIncident()
 	u.gather()
 	d := &Diagnosis{Label: u.label, From: u.origin, To: u.origin + int64(u.span*1e9), Relative: u.relative, Known: u.found}
+	d.subject = u
 	if u.found {
-		d.Lead = u.lead.signal
-		d.Baseline, d.Incident = u.span2text(0, u.lead.guard), u.span2text(u.lead.from, min(u.lead.to, u.span))
+		d.Lead, d.Given = u.lead.signal, u.lead.given
+		d.Incident = u.span2text(u.lead.from, min(u.lead.to, u.span))
+		if u.lead.guard > u.lead.since {
+			d.Baseline = u.span2text(u.lead.since, u.lead.guard)
+		}
 	}
 	d.Onsets = u.onsets
 	d.Symptoms = u.symptoms(opt)
@@ -158,25 +169,23 @@ func (u *diagSubject) findIncident() {
 		}
 		signals := s.signals()
 		u.searched[s] = slices.ContainsFunc(signals, func(g *signal) bool { return g.windows() >= leastWindows })
-		os := onsetsOf(signals)
-		if s.relative == u.relative {
-			for _, o := range os {
-				u.onsets = append(u.onsets, Onset{Signal: o.signal, Source: s.label, At: u.origin + int64(o.from*1e9), Before: o.before, After: o.after, Plain: !strings.HasPrefix(o.signal, "t") && o.signal != "queue"})
-			}
-		}
+		os := onsetsOf(signals, search{})
 		if s.rows != nil {
-			os = append(os, onsetsOf(s.rows.coarse())...)
+			os = append(os, onsetsOf(s.rows.coarse(), search{})...)
 		}
 		o, ok := s.leadOf(os, weights)
 		if !ok {
 			continue
 		}
+		o = o.refined(os)
 		u.own[s] = o
 		if s.relative == u.relative && !u.found && !(s.rows == nil && s.servers.log && len(u.sources) > 1) {
 			u.lead, u.found = o, true
 		}
 	}
-	slices.SortStableFunc(u.onsets, func(a, b Onset) int { return int(min(1, max(-1, a.At-b.At))) })
+	u.markGiven()
+	u.order()
+	slices.SortStableFunc(u.onsets, func(a, b Onset) int { return cmp.Compare(a.At, b.At) })
 }
 
 // gather cuts every source into baseline and incident and collects its facts.
@@ -191,7 +200,10 @@ func (u *diagSubject) gather() {
 		p := phases{all: s.phase(0, end), known: ok}
 		p.bad = p.all
 		if ok {
-			p.base, p.bad = s.phase(0, o.guard), s.phase(o.from, min(o.to, end))
+			p.bad = s.phase(o.from, min(o.to, end))
+			if o.guard > o.since {
+				p.base = s.phase(o.since, o.guard)
+			}
 		}
 		u.phases[s] = p
 		f := &factsOf{u: u, s: s, ph: p, out: u.facts}
@@ -341,6 +353,9 @@ func (d *Diagnosis) calm(facts rules.Facts) string {
 		return "The data do not tell whether there is a symptom: no latency is recorded over enough time to find a change in it, and there is no objective (--slo) to hold one against."
 	}
 	s := "No symptom: nothing got worse against the beginning of the data"
+	if d.Given {
+		s = "No symptom: nothing is worse in the marked window than before it"
+	}
 	if slices.ContainsFunc(d.Symptoms, func(s Symptom) bool { return s.Known && slices.ContainsFunc(s.Evidence, isObjective) }) {
 		s = "No symptom: busy or not, the objectives are met"
 	}

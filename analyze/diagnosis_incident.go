@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/vreport/vreport/analyze/stat"
+	"github.com/vreport/vreport/ingest/serving"
 )
 
 // A signalRule says how a signal's segments are told good from bad. Segments are
@@ -26,6 +27,8 @@ var signalRules = []signalRule{
 	{"tpot", true, 1e-5, 1.25, 0.003, 0.04}, {"tpot_tail", true, 1e-5, 1.35, 0.004, 0.06},
 	{"failed", false, 0, 1, 0.05, 0.01},
 	{"queue", true, 1e-2, 2, 0.1, 0.2}, {"waiting", true, 1, 2, 2, 0.2}, {"preemptions", true, 1, 2, 2, 0.2}, {"running", true, 1, 1.5, 4, 0.1},
+	{"arrivals", true, 0.05, 1.25, 0.05, 0.15}, {"prompt_tokens", true, 1, 1.25, 50, 0.1}, {"output_tokens", true, 1, 1.25, 20, 0.1},
+	{"kv_usage", false, 0, 1.15, 0.1, 0.03}, {"cache_missed", false, 0, 1.1, 0.1, 0.03},
 }
 
 // An onset is where a signal leaves its baseline.
@@ -37,14 +40,48 @@ type onset struct {
 	after    float64 // level of the bad stretch
 	weight   float64 // how much it stands out: comparable between signals
 	open     bool    // bad to the end of the data
+	width    float64 // of the window in which it begins: how uncertain the moment is
+	since    float64 // where the baseline begins
+	given    bool    // marked by the user, not found
+}
+
+// scaled puts a value on the scale in which changes are looked for.
+func (r signalRule) scaled(v float64) float64 {
+	if r.log {
+		return math.Log(max(v, 0) + r.plus)
+	}
+	return v
 }
 
 // leastWindows is how many windows a signal needs before a change in it is
 // looked for.
 const leastWindows = 8
 
+// A search says what a step has to clear beside its rule. The zero value asks
+// for nothing: two stretches have to bear the change out.
+type search struct {
+	sigmas float64 // standard deviations of a window
+	quiet  float64 // until here, seconds, nothing was wrong: how far levels waver then is no onset
+}
+
+// clearly is the search for an order of onsets, of which nothing else bears each
+// out.
+func clearly(quiet float64) search { return search{3, quiet} }
+
+// wavers is how high a signal goes while nothing is wrong, -Inf where that is not
+// known.
+func (h search) wavers(raw, at []float64) float64 {
+	n, _ := slices.BinarySearch(at, h.quiet)
+	if n < 3 {
+		return math.Inf(-1)
+	}
+	x := slices.Clone(raw[:n])
+	slices.Sort(x)
+	return stat.Quantile(x, 0.95)
+}
+
 // onsetOf finds the stretch in which a signal is worse than in the beginning.
-func onsetOf(s *signal) (onset, bool) {
+func onsetOf(s *signal, h search) (onset, bool) {
 	k := slices.IndexFunc(signalRules, func(r signalRule) bool { return r.name == s.name })
 	if k < 0 {
 		return onset{}, false
@@ -56,10 +93,7 @@ func onsetOf(s *signal) (onset, bool) {
 			continue
 		}
 		raw, at, ends = append(raw, v), append(at, s.at(i)), append(ends, s.end(i))
-		if r.log {
-			v = math.Log(max(v, 0) + r.plus)
-		}
-		y = append(y, v)
+		y = append(y, r.scaled(v))
 	}
 	if len(y) < leastWindows {
 		return onset{}, false
@@ -80,14 +114,18 @@ func onsetOf(s *signal) (onset, bool) {
 		top = max(top, level(i))
 	}
 	o := onset{signal: s.name, before: base, from: nan}
-	bad, sum := 0, 0.0
+	bad, sum, wavers := 0, 0.0, h.wavers(raw, at)
 	for i := 1; i+1 < len(cuts); i++ {
 		l := level(i)
 		if l < base*r.ratio || l-base < r.more || rise(r, base, l) < worthwhile*rise(r, base, top) {
 			continue
 		}
+		if r.scaled(l)-r.scaled(base) < h.sigmas*sigma || l <= wavers {
+			continue
+		}
 		if math.IsNaN(o.from) {
 			o.from, o.guard = at[cuts[i]], at[max(0, cuts[i]-1)]
+			o.width = ends[cuts[i]] - at[cuts[i]]
 		}
 		o.to = ends[cuts[i+1]-1]
 		o.open = i+2 == len(cuts)
@@ -116,15 +154,37 @@ func rise(r signalRule, base, l float64) float64 {
 }
 
 // onsetsOf lists where signals change for the worse, the first one first.
-func onsetsOf(signals []*signal) []onset {
+func onsetsOf(signals []*signal, h search) []onset {
 	var out []onset
 	for _, s := range signals {
-		if o, ok := onsetOf(s); ok {
+		if o, ok := onsetOf(s, h); ok {
 			out = append(out, o)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b onset) int { return cmp.Compare(a.from, b.from) })
 	return out
+}
+
+// onset puts a found onset into the terms of a diagnosis.
+func (u *diagSubject) onset(o onset, s *source) Onset {
+	return Onset{Signal: o.signal, Source: s.label, At: u.origin + int64(o.from*1e9), Before: o.before, After: o.after, Width: o.width, Unit: unitOfSignal(o.signal)}
+}
+
+// unitOfSignal is the unit of a signal's levels.
+func unitOfSignal(name string) serving.Unit {
+	switch name {
+	case "failed", "kv_usage", "cache_missed":
+		return serving.Share
+	case "arrivals":
+		return serving.PerSecond
+	case "waiting", "running":
+		return serving.RequestsUnit
+	case "prompt_tokens", "output_tokens":
+		return serving.Tokens
+	case "preemptions":
+		return serving.NoUnit
+	}
+	return serving.Seconds
 }
 
 // symptomSignals are users' own, the tail behind the rest: it wavers more.
@@ -144,6 +204,17 @@ func (s *source) leadOf(all []onset, of map[string]float64) (onset, bool) {
 		}
 	}
 	return onset{}, false
+}
+
+// refined takes the begin from finer windows of the same signal where they show
+// one within the window in which it was found.
+func (o onset) refined(all []onset) onset {
+	for _, f := range all {
+		if f.signal == o.signal && f.width < o.width && f.from >= o.guard && f.from <= o.from+o.width {
+			o.from, o.guard, o.width = f.from, f.guard, f.width
+		}
+	}
+	return o
 }
 
 func (s *source) bearsOut(o onset) bool {

@@ -35,7 +35,8 @@ type diagRow struct {
 	outcome                                      serving.Outcome
 	workload, replica                            int32 // into the readers' names; -1
 	retry                                        bool
-	row                                          int64
+	row                                          int64 // within its part
+	src, part                                    int32
 }
 
 // rowSource is a table of requests, read one by one and in order of arrival.
@@ -49,10 +50,11 @@ type rowSource struct {
 	attempts            bool  // the table says which attempt a row is
 	origin              int64 // ns: where the rows' time begins
 	has                 map[string]bool
+	srcs                []serving.Requests // the tables that rows are of
 }
 
 func readRows(ctx context.Context, src serving.Requests, w cube.Window) (*rowSource, error) {
-	out := &rowSource{name: src.Name(), side: src.Side(), has: map[string]bool{}}
+	out := &rowSource{name: src.Name(), side: src.Side(), has: map[string]bool{}, srcs: []serving.Requests{src}}
 	total := int64(0)
 	for _, p := range src.Parts() {
 		total += max(0, p.Rows())
@@ -76,7 +78,8 @@ func readRows(ctx context.Context, src serving.Requests, w cube.Window) (*rowSou
 	if !out.has[serving.ColArrival] {
 		return nil, nil
 	}
-	for _, p := range src.Parts() {
+	for i, p := range src.Parts() {
+		r.part = int32(i)
 		if err := p.Scan(ctx, r.cols, nil, r.batch); err != nil {
 			return nil, err
 		}
@@ -102,6 +105,7 @@ type rowReader struct {
 	window cube.Window
 	every  int64
 	seen   int64
+	part   int32
 	cols   []string
 	col    map[string]int
 	times  []int64
@@ -183,7 +187,7 @@ func (r *rowReader) batch(b *serving.Batch) error {
 		if (r.seen-1)%r.every != 0 {
 			continue
 		}
-		row := diagRow{row: b.Row + int64(i), worst: nan, gaps: nan,
+		row := diagRow{row: b.Row + int64(i), part: r.part, worst: nan, gaps: nan,
 			ttft: r.number(b, string(serving.TTFT), i), tpot: r.number(b, string(serving.TPOT), i), e2e: r.number(b, string(serving.E2E), i),
 			queue: r.number(b, string(serving.Queue), i), prefill: r.number(b, string(serving.Prefill), i), decode: r.number(b, string(serving.Decode), i),
 			prompt: r.number(b, string(serving.PromptTokens), i), output: r.number(b, string(serving.OutputTokens), i), cached: r.number(b, string(serving.CachedTokens), i),

@@ -83,9 +83,11 @@ func (v serverView) meanOverGauges(n serving.SeriesName) []float64 {
 // there is none.
 func (v serverView) rise(n serving.SeriesName, fits func(by []serving.Term) bool) float64 {
 	sum, found := 0.0, false
+	// Where there is a whole beside its splits, adding all would count twice.
+	whole := fits == nil && slices.ContainsFunc(v.Counters, func(c serving.Counter) bool { return c.Name == n && len(c.By) == 0 })
 	for i := range v.Counters {
 		c := &v.Counters[i]
-		if c.Name != n || fits != nil && !fits(c.By) || v.n() < 2 {
+		if c.Name != n || fits != nil && !fits(c.By) || whole && len(c.By) > 0 || v.n() < 2 {
 			continue
 		}
 		if inc, _ := stat.IncreaseAcross(c.Values[v.from:v.to], v.restarted); !math.IsNaN(inc) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/vreport/vreport/analyze/cube"
 	"github.com/vreport/vreport/analyze/rules"
 	"github.com/vreport/vreport/ingest/serving"
 )
@@ -45,6 +46,7 @@ type diagSubject struct {
 	phases   map[*source]phases
 	facts    rules.Facts
 	quality  *QualityFindings // nil: not looked at
+	given    cube.Window      // the incident as the user marked it, ns
 }
 
 var kindOrder = []string{"trace", "scrapes", "client", "log"}
@@ -123,7 +125,9 @@ func joinRuns(ctx context.Context, in *Input, runs []*serving.Run) (*source, err
 			by := all.span() + 1 // clocks of two runs have nothing in common but their order
 			for i := range rs.rows {
 				rs.rows[i].at += by
+				rs.rows[i].src += int32(len(all.srcs))
 			}
+			all.srcs = append(all.srcs, rs.srcs...)
 			all.rows = append(all.rows, rs.rows...)
 			all.name = plural(len(runs), "benchmark run", "benchmark runs")
 		}

@@ -39,7 +39,7 @@ func Lacks(ds *serving.Dataset) []Lack {
 		// Whether there is an experiment to advise, a price, or enough that changed to
 		// be explained, is no question of
 		// the files.
-		"advice": true, "cost": true, "diagnosis": true,
+		"advice": true, "cost": true, "diagnosis": true, "incident": true,
 		"servers":  len(ds.Servers) > 0,
 		"timeline": timed || series,
 		"quality":  len(ds.Runs) > 0 || tables || len(ds.Servers) > 0,

@@ -19,6 +19,7 @@ type Options struct {
 	WarmShare   float64                        // cached/prompt from which a prompt counts as warm
 	Window      cube.Window                    // only requests that arrived and scrapes taken in it
 	Annotations []Event                        // moments to mark in the timelines: deploys
+	Incident    cube.Window                    // the incident as the user marked it; zero: found by change points
 	PromQL      []Query                        // the user's own expressions over the scraped series
 	Model       *ceiling.Model                 // what --model gives; nil: as the files name it
 	Hardware    *ceiling.Hardware              // what --hardware gives; nil: as the files name it

@@ -182,7 +182,12 @@ func markEvents(series object, tl *analyze.Timeline, label bool) {
 			continue
 		}
 		if e.To > e.At {
-			areas = append(areas, []object{{"xAxis": at, "name": e.Kind}, {"xAxis": float64(e.To) / 1e6}})
+			from := object{"xAxis": at, "name": e.Kind}
+			if e.Kind == analyze.EventIncident {
+				from["itemStyle"] = object{"color": "var(--incident)"}
+				from["label"] = object{"position": "insideTop"}
+			}
+			areas = append(areas, []object{from, {"xAxis": float64(e.To) / 1e6}})
 			continue
 		}
 		lines = append(lines, object{"xAxis": at, "label": object{"formatter": e.Kind}})

@@ -17,8 +17,8 @@ func fixtureDiagnosis() *analyze.Diagnoses {
 		Label: hostileLabel, From: at, To: at + 450e9, Known: true, Baseline: "2026-01-31T12:00:00Z to 12:03:20Z", Incident: "2026-01-31T12:03:30Z to 12:07:30Z", Lead: "ttft",
 		Verdict:  "A few prompts have become long (case B, long_prompts) is the best supported explanation. " + hostileText,
 		Separate: "long_prompts against prefix_reuse_lost: fall of the share of prompt tokens that the prefix cache held, which needs cached tokens",
-		Onsets: []analyze.Onset{{Signal: "ttft", Source: hostileText, At: at + 210e9, Before: 0.05, After: 0.2},
-			{Signal: "waiting", Source: "scrapes", At: at + 225e9, Before: 0, After: 12, Plain: true}},
+		Onsets: []analyze.Onset{{Signal: "ttft", Source: hostileText, At: at + 210e9, Before: 0.05, After: 0.2, Unit: serving.Seconds, Width: 7.5},
+			{Signal: "waiting", Source: "scrapes", At: at + 225e9, Before: 0, After: 12, Unit: serving.RequestsUnit, Width: 15}},
 		Symptoms: []analyze.Symptom{
 			{ID: "ttft", Present: true, Known: true, Evidence: []string{"TTFT mean 50 ms → 200 ms, × 4 (" + hostileText + ")"}},
 			{ID: "streaming", Known: true}, {ID: "tail", Known: true, Present: true, Evidence: []string{"TTFT p95 900 ms → 2.2 s"}}, {ID: "unfinished"},

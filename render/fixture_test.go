@@ -36,7 +36,7 @@ func richReport() *analyze.Report {
 	}
 	sweeps := fixtureSweeps(runs)
 	values := map[string]any{
-		"ceilings": fixtureCeilings(runs), "diagnosis": fixtureDiagnosis(), "advice": fixtureAdvice(), "cost": fixtureCost(runs, sweeps),
+		"ceilings": fixtureCeilings(runs), "diagnosis": fixtureDiagnosis(), "incident": fixtureIncident(), "advice": fixtureAdvice(), "cost": fixtureCost(runs, sweeps),
 		"summary": fixtureSummary(), "runs": runs, "sweeps": sweeps, "slices": fixtureSlices(runs),
 		"servers": fixtureServers(), "timeline": fixtureTimelines(), "quality": fixtureQuality(runs), "inputs": fixtureInputs(),
 	}

@@ -80,6 +80,11 @@ func (r *wireReport) add(value any) {
 		if len(all) > 0 {
 			r.Diagnosis, r.MoreDiagnoses = &all[0], all[1:]
 		}
+	case *analyze.Incidents:
+		all := mapTo(v.Incidents, newWireIncident)
+		if len(all) > 0 {
+			r.Incident, r.MoreIncidents = &all[0], all[1:]
+		}
 	case *analyze.Cost:
 		r.Cost = newWireCost(v)
 	case *analyze.Servers:

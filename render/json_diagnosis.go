@@ -3,7 +3,6 @@ package render
 import (
 	"github.com/vreport/vreport/analyze"
 	"github.com/vreport/vreport/analyze/rules"
-	"github.com/vreport/vreport/ingest/serving"
 )
 
 type wireDiagnosis struct {
@@ -86,7 +85,10 @@ type wireOnset struct {
 	At     string   `json:"at"`
 	Before *float64 `json:"before,omitempty"`
 	After  *float64 `json:"after,omitempty"`
+	Shift  *float64 `json:"shift,omitempty"`
 	Unit   string   `json:"unit"`
+
+	Uncertainty *float64 `json:"uncertainty_s,omitempty"`
 }
 
 func newWireDiagnosis(d *analyze.Diagnosis) wireDiagnosis {
@@ -96,13 +98,7 @@ func newWireDiagnosis(d *analyze.Diagnosis) wireDiagnosis {
 			return wireSymptom{s.ID, s.Present, s.Known, texts(s.Evidence)}
 		}),
 		Stages: mapTo(d.Stages, newWireStage), Checks: mapTo(d.Checks, newWireCheck), Hypotheses: mapTo(d.Hypotheses, newWireHypothesis), Separate: d.Separate,
-		Onsets: mapTo(d.Onsets, func(o analyze.Onset) wireOnset {
-			u := serving.Seconds
-			if o.Plain {
-				u = serving.NoUnit
-			}
-			return wireOnset{o.Signal, o.Source, wireTime(o.At, d.Relative), wireValue(u, known(o.Before)), wireValue(u, known(o.After)), wireUnit(u)}
-		}),
+		Onsets: mapTo(d.Onsets, func(o analyze.Onset) wireOnset { return newWireOnset(o, d.Relative) }),
 	}
 }
 

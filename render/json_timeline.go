@@ -13,13 +13,17 @@ func newWireTimeline(t *analyze.Timeline) wireTimeline {
 		w.Series = append(w.Series, newWireSeries(s))
 	}
 	for _, e := range t.Events {
-		ev := wireEvent{At: wireTime(e.At, t.Relative), Kind: e.Kind, Text: e.Text, Source: e.Source}
-		if e.To != 0 {
-			ev.To = wireTime(e.To, t.Relative)
-		}
-		w.Events = append(w.Events, ev)
+		w.Events = append(w.Events, newWireEvent(e, t.Relative))
 	}
 	return w
+}
+
+func newWireEvent(e analyze.Event, relative bool) wireEvent {
+	ev := wireEvent{At: wireTime(e.At, relative), Kind: e.Kind, Text: e.Text, Source: e.Source}
+	if e.To != 0 {
+		ev.To = wireTime(e.To, relative)
+	}
+	return ev
 }
 
 func newWireSeries(s analyze.TimelineSeries) wireSeries {

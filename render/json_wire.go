@@ -37,6 +37,8 @@ type wireReport struct {
 	Experiment    *wireExperiment `json:"experiment,omitempty"`
 	Diagnosis     *wireDiagnosis  `json:"diagnosis,omitempty"`
 	MoreDiagnoses []wireDiagnosis `json:"more_diagnoses,omitempty"`
+	Incident      *wireIncident   `json:"incident,omitempty"`
+	MoreIncidents []wireIncident  `json:"more_incidents,omitempty"`
 	Cost          *wireCost       `json:"cost,omitempty"`
 	Servers       []wireServer    `json:"servers,omitzero"`
 	Timeline      *wireTimeline   `json:"timeline,omitempty"`

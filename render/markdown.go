@@ -77,6 +77,9 @@ func markdownAt(rep *analyze.Report, opt Options, lim mdLimits) string {
 
 // sections writes what was found, section by section.
 func (m *mdWriter) sections(rep *analyze.Report) {
+	if v := analyze.Value[analyze.Incidents](rep); v != nil {
+		m.incidents(v)
+	}
 	if v := analyze.Value[analyze.Diagnoses](rep); v != nil {
 		m.diagnosis(v)
 	}
@@ -300,7 +303,7 @@ func mdCode(s string) string {
 	if !risky {
 		return "```sh\n" + s + "\n```"
 	}
-	return "<pre>" + strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "@", "&#64;", "`", "&#96;").Replace(s) + "</pre>"
+	return "<pre>" + strings.NewReplacer("|", "&#124;", "&", "&amp;", "<", "&lt;", ">", "&gt;", "@", "&#64;", "`", "&#96;").Replace(s) + "</pre>"
 }
 
 // A mdTable is a table whose columns without any value are left out.

@@ -21,6 +21,7 @@ var views = []view{
 	{"summary", "", viewSummary},
 	{"compare", "Change is the second side against the first; the line below it is the 95 % interval. “Undecided” is an answer: the data cannot tell. ▲ is worse and ▼ better, whatever the figure.", viewCompare},
 	{"diagnosis", "From what users notice to the experiment to run next. A hypothesis shows what speaks for it, what against, and what is missing to tell; a score orders, it is no probability.", viewDiagnosis},
+	{"incident", "The shaded stretch of the panels is the incident: look at what changes first, and compare before, during and after. Each entry of the three lists names what it rests on.", viewIncident},
 	{"runs", "One row a run. Sent, completed and failed stand beside every latency, because latencies cover completed requests only.", viewRuns},
 	{"latency", "p99 is the time that 99 of 100 requests stay within. The second line is the 95 % interval of the figure above it.", viewLatency},
 	{"sweeps", "Up is more throughput for the server, right is more speed for each user. Diamonds mark the levels next to the named points of the curve, hollow points miss an objective; the shaded regions say where more load still buys throughput, and where it only buys a queue.", viewSweeps},

@@ -50,7 +50,11 @@ func newDiagnosisItem(id string, d *analyze.Diagnosis) diagnosisItem {
 		it.Tone = ""
 	}
 	if d.Known {
-		it.Facts = []Fact{{"Baseline", d.Baseline}, {"Incident", d.Incident}, {"Found by", signalName(d.Lead)}}
+		foundBy := signalName(d.Lead)
+		if d.Given {
+			foundBy = "given (--incident)"
+		}
+		it.Facts = []Fact{{"Baseline", orMissing(d.Baseline)}, {"Incident", d.Incident}, {"Found by", foundBy}}
 	} else {
 		it.Facts = []Fact{{"Baseline", "none: no latency, queue or failure changed for the worse"}}
 	}
@@ -81,6 +85,16 @@ func signalName(s string) string {
 		return "the tail of TPOT"
 	case "kv_usage":
 		return "KV cache usage"
+	case "failed":
+		return "failed share"
+	case "arrivals":
+		return "arriving requests/s"
+	case "prompt_tokens":
+		return "prompt tokens"
+	case "output_tokens":
+		return "output tokens"
+	case "cache_missed":
+		return "prompt share not in the prefix cache"
 	}
 	return s
 }
@@ -232,11 +246,7 @@ func onsetTable(id string, d *analyze.Diagnosis) *Table {
 	}
 	t := &Table{ID: id + "-onsets", Caption: "What changed for the worse, the first one first (an order, no proof)", Head: []Head{col("When"), col("Signal"), col("Before"), col("After"), col("Source")}}
 	for _, o := range d.Onsets {
-		u := serving.Seconds
-		if o.Plain {
-			u = serving.NoUnit
-		}
-		t.Rows = append(t.Rows, Row{Cells: []Cell{text(wireTime(o.At, d.Relative)), text(signalName(o.Signal)), text(plainValue(u, known(o.Before))), text(plainValue(u, known(o.After))), wrapped(o.Source)}})
+		t.Rows = append(t.Rows, Row{Cells: []Cell{text(wireTime(o.At, d.Relative)), text(signalName(o.Signal)), text(plainValue(o.Unit, known(o.Before))), text(plainValue(o.Unit, known(o.After))), wrapped(o.Source)}})
 	}
 	return t
 }

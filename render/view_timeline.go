@@ -74,6 +74,9 @@ func timelineNote(t *analyze.Timeline, panels []timePanel) string {
 	if kinds["restart"] {
 		s += " Dashed lines: restarts."
 	}
+	if kinds[analyze.EventIncident] {
+		s += " Shaded: the incident."
+	}
 	if kinds["gap"] {
 		s += " Grey areas: no data."
 	}

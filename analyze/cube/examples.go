@@ -84,8 +84,43 @@ func (t *table) addIDs(ctx context.Context, src serving.Requests, out []Example,
 
 // findIDs scans for the ids of rows, wanted by part and position.
 func (lay *layout) findIDs(ctx context.Context, src serving.Requests, wanted map[int]map[int64][]int, out []Example) error {
+	if c, ok := lay.columns[serving.ColRequestID]; !ok || c.Kind != serving.KindText {
+		return nil
+	}
+	return findIDsIn(ctx, src, wanted, out)
+}
+
+// A Place is a row of a table: its part, and its 0-based index within that.
+type Place struct {
+	Part int
+	Row  int64
+}
+
+// IDs looks up the request ids of some rows, "" where there is none. The parts
+// that they lie in are scanned again.
+func IDs(ctx context.Context, src serving.Requests, places []Place) ([]string, error) {
+	found := make([]Example, len(places))
+	wanted := map[int]map[int64][]int{}
+	for i, p := range places {
+		if wanted[p.Part] == nil {
+			wanted[p.Part] = map[int64][]int{}
+		}
+		wanted[p.Part][p.Row] = append(wanted[p.Part][p.Row], i)
+	}
+	out := make([]string, len(places))
+	if len(places) == 0 || !slices.ContainsFunc(src.Columns(), func(c serving.Column) bool { return c.Name == serving.ColRequestID && c.Kind == serving.KindText }) {
+		return out, nil
+	}
+	err := findIDsIn(ctx, src, wanted, found)
+	for i := range found {
+		out[i] = found[i].ID
+	}
+	return out, err
+}
+
+func findIDsIn(ctx context.Context, src serving.Requests, wanted map[int]map[int64][]int, out []Example) error {
 	names := src.Dict(serving.ColRequestID)
-	if c, ok := lay.columns[serving.ColRequestID]; !ok || c.Kind != serving.KindText || names == nil {
+	if names == nil {
 		return nil
 	}
 	for i, p := range src.Parts() {

@@ -36,11 +36,12 @@ type ReportFlags struct {
 	Goodput []string `name:"goodput" sep:"none" placeholder:"CONDITIONS" help:"What a good request keeps, in ms: ttft:500,tpot:50,e2el:5000."`
 	Gate    []string `name:"gate" sep:"none" placeholder:"slo,regression" help:"Decide by exit status: slo, whether every run meets every objective; regression, whether no headline figure of a comparison got worse; capacity>=N, whether a sweep still meets the objectives at load N. 0 yes, 1 no, 3 undecided."`
 
-	Window  *string  `name:"window" placeholder:"FROM/TO" help:"Only requests that arrived, and scrapes taken, in this time."`
-	GroupBy []string `name:"group-by" sep:"none" placeholder:"NAMES" help:"Columns whose combinations are the slices (workload,prompt_tokens,cache)."`
-	Buckets []string `name:"buckets" sep:"none" placeholder:"NAME=BOUNDS" help:"Bounds of a count column: prompt_tokens=512,2048,8192. Repeatable."`
-	Target  *string  `name:"target" placeholder:"RATE" help:"A rate to serve, such as 30/s: the instances it takes and the headroom they leave, at the load that still meets the objectives."`
-	SweepBy *string  `name:"sweep-by" placeholder:"KEY" help:"What a sweep varies: a setting of the runs, or max_concurrency or request_rate."`
+	Window   *string  `name:"window" placeholder:"FROM/TO" help:"Only requests that arrived, and scrapes taken, in this time."`
+	Incident *string  `name:"incident" placeholder:"FROM/TO" help:"The incident: compare this time with what precedes it. Either end may be a length: 2026-11-03T10:00:00Z/15m. Without it change points are looked for."`
+	GroupBy  []string `name:"group-by" sep:"none" placeholder:"NAMES" help:"Columns whose combinations are the slices (workload,prompt_tokens,cache)."`
+	Buckets  []string `name:"buckets" sep:"none" placeholder:"NAME=BOUNDS" help:"Bounds of a count column: prompt_tokens=512,2048,8192. Repeatable."`
+	Target   *string  `name:"target" placeholder:"RATE" help:"A rate to serve, such as 30/s: the instances it takes and the headroom they leave, at the load that still meets the objectives."`
+	SweepBy  *string  `name:"sweep-by" placeholder:"KEY" help:"What a sweep varies: a setting of the runs, or max_concurrency or request_rate."`
 
 	Model    *string `name:"model" sep:"none" placeholder:"NAME|config.json" help:"The model, for the hardware ceilings: a name of the catalogue or its config.json, with weights=fp8, kv=fp8, params=70.6B or active=3.8B behind commas."`
 	Hardware *string `name:"hardware" sep:"none" placeholder:"NAME:COUNT" help:"The GPUs: h100-sxm:4, or your own as card:2,memory=48GB,bandwidth=864GB/s."`

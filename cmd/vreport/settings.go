@@ -31,6 +31,7 @@ var settings = []*setting{
 	{name: "slo", shape: list, echo: true, apply: (*options).setSLO},
 	{name: "goodput", shape: pairs, glue: ":", joins: true, echo: true, apply: (*options).setGoodput},
 	{name: "window", shape: one, echo: true, apply: (*options).setWindow},
+	{name: "incident", shape: one, echo: true, apply: (*options).setIncident},
 	{name: "group-by", shape: list, joins: true, echo: true, apply: (*options).setGroupBy},
 	{name: "buckets", shape: pairs, echo: true, apply: (*options).setBuckets},
 	{name: "map", shape: pairs, echo: true, apply: (*options).setMap},
