@@ -196,19 +196,20 @@ func (a *alerting) outside() (condition, bool) {
 
 // alertOf lists the conditions whose combination points at a cause.
 var alertOf = map[string][]func(*alerting) (condition, bool){
-	"over_capacity":     {(*alerting).waiting, (*alerting).ttft},
-	"burst":             {(*alerting).waiting, (*alerting).ttft},
-	"retries":           {(*alerting).waiting, (*alerting).ttft},
-	"pool_shared":       {(*alerting).waiting, (*alerting).ttft},
-	"hot_replica":       {(*alerting).hot, (*alerting).waiting},
-	"long_prompts":      {(*alerting).prefill, (*alerting).ttft},
-	"prefix_reuse_lost": {(*alerting).lostPrefix, (*alerting).prefill},
-	"max_num_seqs":      {(*alerting).streaming, (*alerting).running},
-	"batch_in_pool":     {(*alerting).streaming, (*alerting).running},
-	"longer_outputs":    {(*alerting).streaming, (*alerting).outputs},
-	"kv_concurrency":    {(*alerting).preempting, (*alerting).kvFull},
-	"kv_giants":         {(*alerting).preempting, (*alerting).kvFull},
-	"tokenizer_cpu":     {(*alerting).outside, (*alerting).ttft},
+	"over_capacity":       {(*alerting).waiting, (*alerting).ttft},
+	"overload_from_start": {(*alerting).waiting, (*alerting).ttft},
+	"burst":               {(*alerting).waiting, (*alerting).ttft},
+	"retries":             {(*alerting).waiting, (*alerting).ttft},
+	"pool_shared":         {(*alerting).waiting, (*alerting).ttft},
+	"hot_replica":         {(*alerting).hot, (*alerting).waiting},
+	"long_prompts":        {(*alerting).prefill, (*alerting).ttft},
+	"prefix_reuse_lost":   {(*alerting).lostPrefix, (*alerting).prefill},
+	"max_num_seqs":        {(*alerting).streaming, (*alerting).running},
+	"batch_in_pool":       {(*alerting).streaming, (*alerting).running},
+	"longer_outputs":      {(*alerting).streaming, (*alerting).outputs},
+	"kv_concurrency":      {(*alerting).preempting, (*alerting).kvFull},
+	"kv_giants":           {(*alerting).preempting, (*alerting).kvFull},
+	"tokenizer_cpu":       {(*alerting).outside, (*alerting).ttft},
 }
 
 // alert is a rule of the combination that was found, with a least number of

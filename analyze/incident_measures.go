@@ -40,21 +40,22 @@ func because(h *Explanation) string {
 // mitigations are what a supported cause calls for, in the order to try. All of
 // them go back to what is known to work, or keep work out; none tries a setting.
 var mitigations = map[string][]func(v *incidentView) (Measure, bool){
-	"over_capacity":     {(*incidentView).admission, (*incidentView).batchAway},
-	"burst":             {(*incidentView).admission},
-	"hot_replica":       {(*incidentView).routeAway},
-	"retries":           {(*incidentView).fewerRetries, (*incidentView).admission},
-	"pool_shared":       {(*incidentView).batchAway},
-	"batch_in_pool":     {(*incidentView).batchAway},
-	"long_prompts":      {(*incidentView).contextLimit},
-	"prefix_reuse_lost": {(*incidentView).restorePrefix, (*incidentView).admission},
-	"max_num_seqs":      {(*incidentView).restoreBatchLimit},
-	"longer_outputs":    {(*incidentView).outputLimit},
-	"kv_concurrency":    {(*incidentView).admission, (*incidentView).batchAway},
-	"kv_giants":         {(*incidentView).contextLimit, (*incidentView).admission},
-	"tokenizer_cpu":     {(*incidentView).spareFrontEnd, (*incidentView).admission},
-	"proxy_buffering":   {(*incidentView).restoreProxy},
-	"load_generator":    {(*incidentView).measureAgain},
+	"over_capacity":       {(*incidentView).admission, (*incidentView).batchAway},
+	"overload_from_start": {(*incidentView).admission, (*incidentView).batchAway},
+	"burst":               {(*incidentView).admission},
+	"hot_replica":         {(*incidentView).routeAway},
+	"retries":             {(*incidentView).fewerRetries, (*incidentView).admission},
+	"pool_shared":         {(*incidentView).batchAway},
+	"batch_in_pool":       {(*incidentView).batchAway},
+	"long_prompts":        {(*incidentView).contextLimit},
+	"prefix_reuse_lost":   {(*incidentView).restorePrefix, (*incidentView).admission},
+	"max_num_seqs":        {(*incidentView).restoreBatchLimit},
+	"longer_outputs":      {(*incidentView).outputLimit},
+	"kv_concurrency":      {(*incidentView).admission, (*incidentView).batchAway},
+	"kv_giants":           {(*incidentView).contextLimit, (*incidentView).admission},
+	"tokenizer_cpu":       {(*incidentView).spareFrontEnd, (*incidentView).admission},
+	"proxy_buffering":     {(*incidentView).restoreProxy},
+	"load_generator":      {(*incidentView).measureAgain},
 }
 
 func (v *incidentView) mitigate() {
