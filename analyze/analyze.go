@@ -127,5 +127,8 @@ func titleOf(ds *serving.Dataset) string {
 	case len(ds.Rollups) > 1:
 		return plural(len(ds.Rollups), "rollup of requests", "rollups of requests")
 	}
+	if len(ds.Servers) == 0 && len(ds.Logs) > 0 {
+		return plural(len(ds.Logs), "log", "logs")
+	}
 	return plural(len(ds.Servers), "server", "servers")
 }

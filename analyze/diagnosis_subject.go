@@ -280,6 +280,11 @@ func yearOf(ds *serving.Dataset, rows []*source) int {
 			return time.Unix(0, s.Times[0]).UTC().Year()
 		}
 	}
+	for _, l := range ds.Logs {
+		if l.Timed && !l.Yearless && l.From > 0 {
+			return time.Unix(0, l.From).UTC().Year()
+		}
+	}
 	return 0
 }
 
@@ -291,13 +296,10 @@ func dated(s *serving.Server, year int) (_ *serving.Server, common bool) {
 	}
 	by, relative := s.YearTime.V, true
 	if year > 0 {
-		by, relative = by+time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano(), false
-		if leap := time.Date(year, 2, 29, 0, 0, 0, 0, time.UTC); leap.Month() != time.February && s.YearTime.V >= 59*24*int64(time.Hour) {
-			by -= 24 * int64(time.Hour) // the log's days are those of a leap year
-		}
+		by, relative = by+newYear(year, s.YearTime.V), false
 	}
 	out := *s
-	out.Relative = relative
+	out.Relative, out.YearTime = relative, serving.Some[int64](0) // its times count from there now
 	out.Times = slices.Clone(s.Times)
 	for i := range out.Times {
 		out.Times[i] += by
@@ -306,6 +308,10 @@ func dated(s *serving.Server, year int) (_ *serving.Server, common bool) {
 	for i := range out.Restarts {
 		out.Restarts[i] += by
 	}
-	out.Gaps = nil
+	out.Gaps = slices.Clone(s.Gaps)
+	for i := range out.Gaps {
+		out.Gaps[i].From += by
+		out.Gaps[i].To += by
+	}
 	return &out, true
 }

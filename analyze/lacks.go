@@ -41,7 +41,7 @@ func Lacks(ds *serving.Dataset) []Lack {
 		// the files.
 		"advice": true, "cost": true, "diagnosis": true, "incident": true,
 		"servers":  len(ds.Servers) > 0,
-		"timeline": timed || series,
+		"timeline": timed || series || slices.ContainsFunc(ds.Logs, func(l *serving.EventLog) bool { return l.Timed && len(l.Events) > 0 }),
 		"quality":  len(ds.Runs) > 0 || tables || len(ds.Servers) > 0,
 	}
 	var out []Lack

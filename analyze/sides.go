@@ -58,6 +58,7 @@ func (s *Sides) merge() *serving.Dataset {
 		}
 		out.Rollups = append(out.Rollups, ds.Rollups...)
 		out.Servers = append(out.Servers, ds.Servers...)
+		out.Logs = append(out.Logs, ds.Logs...)
 		out.Raw.Series = append(out.Raw.Series, ds.Raw.Series...)
 		out.Raw.Relative = out.Raw.Relative || ds.Raw.Relative
 	}
@@ -110,6 +111,10 @@ func (s *Sides) sideOf(x any) int {
 			}
 		case *serving.Server:
 			if slices.Contains(ds.Servers, x) || slices.Contains(s.fleets[i], x) {
+				return i
+			}
+		case *serving.EventLog:
+			if slices.Contains(ds.Logs, x) {
 				return i
 			}
 		case serving.Requests:

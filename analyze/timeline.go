@@ -49,20 +49,30 @@ func runTimeline(ctx context.Context, in *Input, rep *Report) (any, []string, er
 	if n := max(runs[NoHalf], runs[FirstHalf], runs[SecondHalf]); n > maxRunTimelines {
 		notes = append(notes, fmt.Sprintf("%d runs have a time axis; the first %d are drawn. Report a run by itself to see it.", n, maxRunTimelines))
 	}
+	year := axisYear(in)
+	var logged []*logServer
 	if sv := Value[Servers](rep); sv != nil {
 		for _, s := range sv.Servers {
 			if s.Members == 0 {
-				if k := serverTrack(viewOf(s.Server, in.windowOf(func() int { return in.sides.sideOf(s.Server) }))); k != nil {
+				server, common := dated(s.Server, year)
+				k := serverTrack(viewOf(server, in.windowOf(func() int { return in.sides.sideOf(s.Server) })))
+				logged = append(logged, &logServer{server: server, track: k})
+				if k != nil {
+					k.common = common && k.relative
 					k.half = in.halfOf(s.Server)
 					tracks = append(tracks, k)
 				}
 			}
 		}
 	}
+	tracks, more := logTracks(in, tracks, logged, year)
+	notes = append(notes, more...)
 	queries, more := queryTracks(ctx, in)
 	tracks, notes = append(tracks, queries...), append(notes, more...)
 	if in.sides != nil {
 		align(in.sides, tracks, in.Opt.Annotations)
+	} else {
+		onOneAxis(tracks)
 	}
 	var out Timelines
 	for _, c := range cluster(tracks) {
@@ -80,6 +90,7 @@ type track struct {
 	half     Half
 	relative bool
 	aligned  bool  // its times count from the start of its side
+	common   bool  // relative, and of one axis with others that are
 	from, to int64 // ns; to is behind the last stretch
 	step     int64 // ns
 	series   []trackSeries
@@ -107,14 +118,14 @@ func cluster(tracks []*track) [][]*track {
 			}
 			return -1
 		}
-		if a.relative && !a.aligned {
+		if a.alone() {
 			return 0
 		}
 		return cmp.Compare(a.from, b.from)
 	})
 	for _, t := range sorted {
 		i := slices.IndexFunc(out, func(c []*track) bool { return shares(c, t) })
-		if i < 0 || t.relative && !t.aligned {
+		if i < 0 || t.alone() {
 			out = append(out, []*track{t})
 			continue
 		}
@@ -123,8 +134,11 @@ func cluster(tracks []*track) [][]*track {
 	return out
 }
 
+// alone reports whether a track's times count from an origin of its own.
+func (t *track) alone() bool { return t.relative && !t.aligned && !t.common }
+
 func shares(c []*track, t *track) bool {
-	if c[0].relative && !c[0].aligned {
+	if c[0].alone() || c[0].relative != t.relative {
 		return false
 	}
 	from, to := c[0].from, c[0].to
@@ -165,6 +179,8 @@ func layOut(c []*track, annotations []Event) *Timeline {
 			out.Events = append(out.Events, a)
 		}
 	}
+	out.Series = withoutRare(out.Series)
+	out.Events = boundEvents(out.Events, maxLogEvents)
 	slices.SortStableFunc(out.Series, func(a, b TimelineSeries) int { return cmp.Compare(panelRank(a), panelRank(b)) })
 	slices.SortStableFunc(out.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 	return out
@@ -172,7 +188,7 @@ func layOut(c []*track, annotations []Event) *Timeline {
 
 // panelOrder is the order of panels from top to bottom: what users felt, then
 // what the engine was doing.
-var panelOrder = []string{PanelThroughput, PanelLatency, PanelStreaming, PanelRequests, PanelKV, PanelPreempt, PanelGPU, PanelPromQL}
+var panelOrder = []string{PanelThroughput, PanelLatency, PanelStreaming, PanelRequests, PanelKV, PanelPreempt, PanelGPU, PanelEvents, PanelPromQL}
 
 // panelRank sorts series by panel; the rates beside the output come last.
 func panelRank(s TimelineSeries) int {

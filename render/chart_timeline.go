@@ -1,8 +1,11 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/go-echarts/go-echarts/v2/charts"
 	"github.com/go-echarts/go-echarts/v2/opts"
@@ -168,20 +171,39 @@ func (p timePanel) tipFormat() string {
 // maxMarks bounds the events drawn in a chart; the table beside it has all.
 const maxMarks = 60
 
-// markEvents draws restarts as lines and gaps as areas. Only their kind is
-// written into the chart: what they say is in the table of events.
+// grave orders events by how much a reader needs to see them.
+var grave = []string{"oom", "died", "restart", "cut", "deploy", "gap", "timeout", "5xx"}
+
+func graveness(e analyze.Event) int { return max(0, slices.Index(grave, e.Kind)) }
+
+// marked are the events to draw: of one kind that stand too close to be told
+// apart the first, and of too many the gravest.
+func marked(tl *analyze.Timeline) []analyze.Event {
+	apart := int64(tl.Step * float64(tl.N) * 1e9 / maxMarks)
+	last := map[string]int64{}
+	var out []analyze.Event
+	for _, e := range tl.Events {
+		if at, ok := last[e.Kind]; ok && e.Count > 0 && e.At-at < apart {
+			continue
+		}
+		last[e.Kind] = e.At
+		out = append(out, e)
+	}
+	slices.SortStableFunc(out, func(a, b analyze.Event) int { return graveness(a) - graveness(b) })
+	return out[:min(len(out), maxMarks)]
+}
+
+// markEvents draws restarts and failures as lines and gaps as areas. Only their
+// kind is written into the chart: what they say is in the table of events.
 func markEvents(series object, tl *analyze.Timeline, label bool) {
 	var lines []object
 	var areas [][]object
-	for i, e := range tl.Events {
-		if i == maxMarks {
-			break
-		}
+	events := marked(tl)
+	slices.SortStableFunc(events, func(a, b analyze.Event) int { return cmp.Compare(a.At, b.At) })
+	near, kinds, labelled := math.Inf(-1), "", 0 // of the line before: what stands close to it shares its label
+	for _, e := range events {
 		at := float64(e.At) / 1e6
-		if math.IsNaN(at) {
-			continue
-		}
-		if e.To > e.At {
+		if e.To > e.At && e.Count == 0 {
 			from := object{"xAxis": at, "name": e.Kind}
 			if e.Kind == analyze.EventIncident {
 				from["itemStyle"] = object{"color": "var(--incident)"}
@@ -190,6 +212,17 @@ func markEvents(series object, tl *analyze.Timeline, label bool) {
 			areas = append(areas, []object{from, {"xAxis": float64(e.To) / 1e6}})
 			continue
 		}
+		// Labels are centred: two need half of each between them, in a chart of
+		// about 150 letters.
+		if room := float64(len(kinds)+len(e.Kind)+4) / 2 / 150; e.Count > 0 && at-near < tl.Step*float64(tl.N)*1e3*room {
+			if !slices.Contains(strings.Split(kinds, " · "), e.Kind) {
+				kinds += " · " + e.Kind
+			}
+			lines[labelled]["label"] = object{"formatter": kinds}
+			lines = append(lines, object{"xAxis": at, "label": object{"show": false}})
+			continue
+		}
+		near, kinds, labelled = at, e.Kind, len(lines)
 		lines = append(lines, object{"xAxis": at, "label": object{"formatter": e.Kind}})
 	}
 	if lines != nil {

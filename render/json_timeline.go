@@ -19,7 +19,7 @@ func newWireTimeline(t *analyze.Timeline) wireTimeline {
 }
 
 func newWireEvent(e analyze.Event, relative bool) wireEvent {
-	ev := wireEvent{At: wireTime(e.At, relative), Kind: e.Kind, Text: e.Text, Source: e.Source}
+	ev := wireEvent{At: wireTime(e.At, relative), Kind: e.Kind, Text: e.Text, Source: e.Source, Count: e.Count}
 	if e.To != 0 {
 		ev.To = wireTime(e.To, relative)
 	}

@@ -389,6 +389,7 @@ type wireEvent struct {
 	Kind   string `json:"kind"`
 	Text   string `json:"text,omitempty"`
 	Source string `json:"source,omitempty"`
+	Count  int64  `json:"count,omitempty"`
 }
 
 type wireFinding struct {

@@ -190,6 +190,8 @@ func figureTitle(name string) string {
 		return "Total tokens/s"
 	case "prompt_tokens_per_s":
 		return "Prompt tokens/s"
+	case "log_lines":
+		return "Log lines that tell of failures"
 	case "goodput_share":
 		return "Goodput share"
 	}

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -71,8 +72,14 @@ func timelineNote(t *analyze.Timeline, panels []timePanel) string {
 	for _, e := range t.Events {
 		kinds[e.Kind] = true
 	}
-	if kinds["restart"] {
-		s += " Dashed lines: restarts."
+	var lines []string
+	for _, k := range []struct{ kind, word string }{{"restart", "restarts"}, {"oom", "out of memory (oom)"}, {"died", "an engine died"}, {"timeout", "timeouts"}, {"5xx", "answers with 5xx"}} {
+		if kinds[k.kind] {
+			lines = append(lines, k.word)
+		}
+	}
+	if lines != nil {
+		s += " Dashed lines: " + strings.Join(lines, ", ") + "."
 	}
 	if kinds[analyze.EventIncident] {
 		s += " Shaded: the incident."
@@ -304,12 +311,29 @@ func valuesTable(id string, tl *analyze.Timeline, panels []timePanel) *Table {
 	return t
 }
 
+// maxTableEvents bounds the table of events.
+const maxTableEvents = 60
+
+func gravest(all []analyze.Event, most int) []analyze.Event {
+	sorted := slices.Clone(all)
+	slices.SortStableFunc(sorted, func(a, b analyze.Event) int { return graveness(a) - graveness(b) })
+	sorted = sorted[:most]
+	slices.SortStableFunc(sorted, func(a, b analyze.Event) int { return cmp.Compare(a.At, b.At) })
+	return sorted
+}
+
 func eventsTable(id string, tl *analyze.Timeline) *Table {
 	if len(tl.Events) == 0 {
 		return nil
 	}
 	t := &Table{ID: id + "-events", Caption: "Events", Sortable: true, Head: []Head{col("Time"), col("Until"), col("Kind"), col("What"), col("Source")}}
-	for _, e := range tl.Events {
+	events := tl.Events
+	if len(events) > maxTableEvents {
+		// The gravest first, each kind in order of time.
+		t.Caption += fmt.Sprintf(": the gravest %d of %d; the JSON has all", maxTableEvents, len(events))
+		events = gravest(events, maxTableEvents)
+	}
+	for _, e := range events {
 		until := faint(Missing)
 		if e.To > 0 {
 			until = text(FormatTime(e.To, tl.Relative))

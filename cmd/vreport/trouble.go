@@ -82,6 +82,9 @@ func contents(ds *serving.Dataset) string {
 	add(len(ds.Traces), "trace")
 	add(len(ds.Rollups), "rollup")
 	add(len(ds.Servers), "server")
+	if len(ds.Servers) == 0 {
+		add(len(ds.Logs), "log")
+	}
 	s := strings.Join(parts, ", ") + " in " + count(len(ds.Inputs), "file")
 	return s
 }
