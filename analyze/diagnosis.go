@@ -109,7 +109,8 @@ func diagnose(ctx context.Context, in *Input, quality *QualityFindings) (*Diagno
 	}
 	var out Diagnoses
 	for _, u := range subjectsOf(sources) {
-		u.quality, u.given = quality, in.Opt.Incident
+		u.quality, u.given, u.logs = quality, in.Opt.Incident, in.Data.Logs
+		u.year = yearOf(in.Data, sources)
 		out.Diagnoses = append(out.Diagnoses, u.diagnose(in.Opt))
 	}
 	if len(out.Diagnoses) == 0 {
@@ -215,6 +216,7 @@ func (u *diagSubject) gather() {
 		}
 	}
 	u.across(u.facts, u.phases)
+	u.fromEvents()
 	if u.quality != nil {
 		for _, s := range u.sources {
 			if s.kind != "client" {

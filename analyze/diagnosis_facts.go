@@ -258,15 +258,17 @@ func (u *diagSubject) span2text(from, to float64) string {
 	if u.relative {
 		return fmt.Sprintf("%s to %s after the start", seconds(math.Round(from)), seconds(math.Round(to)))
 	}
-	at := func(t float64) time.Time {
-		return time.Unix(0, u.origin+int64(t*1e9)).UTC().Truncate(time.Second)
-	}
-	a, b := at(from), at(to)
+	a, b := u.instant(from), u.instant(to)
 	end := b.Format("15:04:05Z")
 	if a.Format(time.DateOnly) != b.Format(time.DateOnly) {
 		end = b.Format(time.RFC3339)
 	}
 	return a.Format(time.RFC3339) + " to " + end
+}
+
+// instant is a second of the subject's axis.
+func (u *diagSubject) instant(t float64) time.Time {
+	return time.Unix(0, u.origin+int64(t*1e9)).UTC().Truncate(time.Second)
 }
 
 // across adds what only two sides together tell: client against server, and

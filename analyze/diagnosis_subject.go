@@ -47,6 +47,10 @@ type diagSubject struct {
 	facts    rules.Facts
 	quality  *QualityFindings // nil: not looked at
 	given    cube.Window      // the incident as the user marked it, ns
+
+	logs      []*serving.EventLog // of the dataset
+	year      int                 // of the data; 0 not known
+	logFailed *failedShares       // by access logs; nil where none covers the time
 }
 
 var kindOrder = []string{"trace", "scrapes", "client", "log"}

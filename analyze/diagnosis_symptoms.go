@@ -245,6 +245,13 @@ func (u *diagSubject) unfinished() Symptom {
 		}
 		return out
 	}
+	if l := u.logFailed; l != nil {
+		out.Known = true
+		if l.during >= unfinished && l.during >= 2*l.before {
+			out.Present = true
+			out.Evidence = append(out.Evidence, fmt.Sprintf("%s of %s answers in the access log had a status from 500 on, %s before (%s, %s)", percent(signif(l.during)), number(l.n), percent(signif(l.before)), l.source, l.window))
+		}
+	}
 	return out
 }
 

@@ -102,6 +102,9 @@ const (
 	PreemptedLength  Key = "preempted_length"
 	RunningTPOT      Key = "running_tpot"
 	Restarts         Key = "restarts"
+	Crashes          Key = "crashes"      // moments at which memory ran out or an engine died, as logs tell
+	CrashDelay       Key = "crash_delay"  // seconds from the onset to the first of them, where it came later
+	LogTimeouts      Key = "log_timeouts" // lines of logs
 	ScrapeGaps       Key = "scrape_gaps"
 	FrozenShare      Key = "frozen_share"
 	Lift             Key = "kv_preemption_lift"

@@ -20,6 +20,7 @@ const (
 	needsCounts = "request counts over time: a trace with arrival times, or scrapes with vllm:request_success_total"
 	needsLength = "prompt and answer lengths: a trace with token counts, or the histograms vllm:request_prompt_tokens and _generation_tokens"
 	needsKind   = "a workload column in the trace (--workload 'batch=tenant:jobs' makes one)"
+	needsLogs   = "the engine's log over the incident, or the kernel's and Kubernetes' (kubectl logs --previous --timestamps)"
 	needsBase   = "data from before the trouble began, to compare with"
 )
 
@@ -75,6 +76,10 @@ var Abouts = []About{
 	{StallRatio, "p95 of the longest gap of a request over TPOT p95", "gaps between tokens: vllm bench serve --save-result --save-detailed"},
 	{PreemptedLength, "median tokens of preempted requests over the others'", "a preemptions column and token counts in the trace"},
 	{RunningTPOT, "Spearman correlation of the changes of running sequences and TPOT", needsGauges},
+	{FailedShare, "share of requests that failed", "outcomes in the trace, vllm:request_success_total, or an access log"},
+	{Crashes, "moments at which memory ran out or an engine died", needsLogs},
+	{CrashDelay, "time from the onset to the first of them", needsLogs},
+	{LogTimeouts, "log lines that tell of timeouts", needsLogs},
 	{Restarts, "restarts in the window", needsGauges},
 	{ScrapeGaps, "stretches without a scrape", needsGauges},
 	{FrozenShare, "share of scrapes in which gauges stood still while tokens were generated", needsGauges},

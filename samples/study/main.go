@@ -186,8 +186,9 @@ func outcomeOf(all *analyze.Diagnoses) string {
 		return top.Cause
 	}
 	for _, h := range d.Hypotheses {
-		// Whether the load generator was the limit is the quality section's to say.
-		if h.Status == rules.CannotTell && h.Cause != "load_generator" {
+		// Whether the load generator was the limit is the quality section's to say, and
+		// whether a process failed is never told without a log.
+		if h.Status == rules.CannotTell && h.Cause != "load_generator" && h.Cause != "other" {
 			return cannotTell
 		}
 	}
