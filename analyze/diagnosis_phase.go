@@ -74,7 +74,7 @@ func spreadOf(x []float64) spread {
 	if len(x) == 0 {
 		return spread{0, nan, nan, nan, nan}
 	}
-	slices.Sort(x)
+	stat.Sort(x)
 	return spread{float64(len(x)), stat.Sum(x) / float64(len(x)), stat.Quantile(x, 0.5), stat.Quantile(x, 0.95), stat.Quantile(x, 0.99)}
 }
 

@@ -15,7 +15,7 @@ import (
 // Limits of reading requests one by one. Beyond keptRows every k-th is kept,
 // which changes no mean or percentile but by chance, and rates are multiplied.
 const (
-	keptRows = 1 << 18
+	keptRows = 1 << 16
 	maxDrawn = 8 << 20 // rows of a table beyond which it is not read again
 )
 
@@ -65,6 +65,8 @@ func readRows(ctx context.Context, src serving.Requests, w cube.Window) (*rowSou
 	every := max(1, (total+keptRows-1)/keptRows)
 	out.every = float64(every)
 	r := &rowReader{src: src, out: out, window: w, every: every, col: map[string]int{}, codes: map[string]map[int32]int32{}}
+	room := min(int(total/every)+1, keptRows) // a list that grows leaves its smaller selves behind
+	out.rows, r.times = make([]diagRow, 0, room), make([]int64, 0, room)
 	for _, c := range src.Columns() {
 		if r.wants(c) {
 			r.col[c.Name] = len(r.cols)
@@ -96,7 +98,9 @@ func (s *rowSource) setOrigin(times []int64) {
 	for i := range s.rows {
 		s.rows[i].at = float64(times[i]-s.origin) / 1e9
 	}
-	slices.SortStableFunc(s.rows, func(a, b diagRow) int { return cmp.Compare(a.at, b.at) })
+	if !slices.IsSorted(times) {
+		slices.SortStableFunc(s.rows, func(a, b diagRow) int { return cmp.Compare(a.at, b.at) })
+	}
 }
 
 type rowReader struct {
@@ -109,7 +113,7 @@ type rowReader struct {
 	cols   []string
 	col    map[string]int
 	times  []int64
-	codes  map[string]map[int32]int32 // of a column: the table's codes to ours
+	codes  map[string]map[int32]int32 // of a text column: the table's codes to ours
 	retry  string
 	first  float64
 }
@@ -128,24 +132,39 @@ func (r *rowReader) wants(c serving.Column) bool {
 	return slices.Contains(rowColumns, c.Name)
 }
 
-func (r *rowReader) vector(b *serving.Batch, name string) *serving.Vector {
-	if i, ok := r.col[name]; ok {
-		return &b.Cols[i]
-	}
-	return nil
+// A rowColumn is one column of a batch, as numbers or as names.
+type rowColumn struct {
+	*serving.Vector                 // nil: the table has none
+	dict            *serving.Dict   // of text
+	codes           map[int32]int32 // the table's codes to ours
 }
 
-func (r *rowReader) number(b *serving.Batch, name string, i int) float64 {
-	v := r.vector(b, name)
+func (r *rowReader) column(b *serving.Batch, name string) rowColumn {
+	i, ok := r.col[name]
+	if !ok {
+		return rowColumn{}
+	}
+	c := rowColumn{Vector: &b.Cols[i]}
+	if c.Kind == serving.KindText {
+		c.dict = r.src.Dict(name)
+		if r.codes[name] == nil {
+			r.codes[name] = map[int32]int32{}
+		}
+		c.codes = r.codes[name]
+	}
+	return c
+}
+
+func (c *rowColumn) number(i int) float64 {
 	switch {
-	case v == nil || !v.Has(i):
+	case c.Vector == nil || !c.Has(i):
 		return nan
-	case v.Kind == serving.KindCount:
-		return float64(v.Ints[i])
-	case v.Kind == serving.KindDuration || v.Kind == serving.KindNumber || v.Kind == serving.KindRatio:
-		return v.Floats[i]
-	case v.Kind == serving.KindText: // whole numbers without a known meaning are offered as text
-		if x, err := strconv.ParseFloat(r.src.Dict(name).Name(v.Codes[i]), 64); err == nil {
+	case c.Kind == serving.KindCount:
+		return float64(c.Ints[i])
+	case c.Kind == serving.KindDuration || c.Kind == serving.KindNumber || c.Kind == serving.KindRatio:
+		return c.Floats[i]
+	case c.Kind == serving.KindText: // whole numbers without a known meaning are offered as text
+		if x, err := strconv.ParseFloat(c.dict.Name(c.Codes[i]), 64); err == nil {
 			return x
 		}
 	}
@@ -153,34 +172,35 @@ func (r *rowReader) number(b *serving.Batch, name string, i int) float64 {
 }
 
 // name interns a text value: codes of tables depend on the order of a scan.
-func (r *rowReader) name(b *serving.Batch, column string, i int, names *[]string) int32 {
-	v := r.vector(b, column)
-	if v == nil || !v.Has(i) || v.Kind != serving.KindText {
+func (c *rowColumn) name(i int, names *[]string) int32 {
+	if c.Vector == nil || !c.Has(i) || c.Kind != serving.KindText {
 		return -1
 	}
-	m := r.codes[column]
-	if m == nil {
-		m = map[int32]int32{}
-		r.codes[column] = m
-	}
-	k, ok := m[v.Codes[i]]
+	k, ok := c.codes[c.Codes[i]]
 	if !ok {
 		k = int32(len(*names))
-		*names = append(*names, r.src.Dict(column).Name(v.Codes[i]))
-		m[v.Codes[i]] = k
+		*names = append(*names, c.dict.Name(c.Codes[i]))
+		c.codes[c.Codes[i]] = k
 	}
 	return k
 }
 
 func (r *rowReader) batch(b *serving.Batch) error {
-	at, outcome, ph := r.vector(b, serving.ColArrival), r.vector(b, serving.ColOutcome), r.vector(b, serving.ColPhase)
+	of := func(name string) rowColumn { return r.column(b, name) }
+	metric := func(k serving.MetricKey) rowColumn { return of(string(k)) }
+	at, outcome, ph := of(serving.ColArrival), of(serving.ColOutcome), of(serving.ColPhase)
+	ttft, tpot, e2e, itl := metric(serving.TTFT), metric(serving.TPOT), metric(serving.E2E), metric(serving.ITL)
+	queue, prefill, decode := metric(serving.Queue), metric(serving.Prefill), metric(serving.Decode)
+	prompt, output, cached := metric(serving.PromptTokens), metric(serving.OutputTokens), metric(serving.CachedTokens)
+	preempt, retry := of(serving.ColPreempt), of(r.retry)
+	workload, replica := of(serving.ColWorkload), of(serving.ColReplica)
 	for i := range b.N {
 		switch {
 		case !at.Has(i):
 			continue
 		case r.window != (cube.Window{}) && (at.Ints[i] < r.window.From || at.Ints[i] >= r.window.To):
 			continue
-		case ph != nil && ph.Has(i) && cube.IsWarmUp(r.src.Dict(serving.ColPhase).Name(ph.Codes[i])):
+		case ph.Vector != nil && ph.Has(i) && cube.IsWarmUp(ph.dict.Name(ph.Codes[i])):
 			continue
 		}
 		r.seen++
@@ -188,19 +208,19 @@ func (r *rowReader) batch(b *serving.Batch) error {
 			continue
 		}
 		row := diagRow{row: b.Row + int64(i), part: r.part, worst: nan, gaps: nan,
-			ttft: r.number(b, string(serving.TTFT), i), tpot: r.number(b, string(serving.TPOT), i), e2e: r.number(b, string(serving.E2E), i),
-			queue: r.number(b, string(serving.Queue), i), prefill: r.number(b, string(serving.Prefill), i), decode: r.number(b, string(serving.Decode), i),
-			prompt: r.number(b, string(serving.PromptTokens), i), output: r.number(b, string(serving.OutputTokens), i), cached: r.number(b, string(serving.CachedTokens), i),
-			preempt:  r.number(b, serving.ColPreempt, i),
-			workload: r.name(b, serving.ColWorkload, i, &r.out.workloads), replica: r.name(b, serving.ColReplica, i, &r.out.replicas)}
-		if outcome != nil && outcome.Has(i) {
+			ttft: ttft.number(i), tpot: tpot.number(i), e2e: e2e.number(i),
+			queue: queue.number(i), prefill: prefill.number(i), decode: decode.number(i),
+			prompt: prompt.number(i), output: output.number(i), cached: cached.number(i),
+			preempt:  preempt.number(i),
+			workload: workload.name(i, &r.out.workloads), replica: replica.name(i, &r.out.replicas)}
+		if outcome.Vector != nil && outcome.Has(i) {
 			row.outcome = serving.Outcome(outcome.Codes[i])
 		}
 		if r.retry != "" {
-			row.retry = r.number(b, r.retry, i) > r.first
+			row.retry = retry.number(i) > r.first
 		}
-		if v := r.vector(b, string(serving.ITL)); v != nil && v.Has(i) && v.Kind == serving.KindGaps {
-			gaps := v.Floats[v.Offsets[i]:v.Offsets[i+1]]
+		if itl.Vector != nil && itl.Has(i) && itl.Kind == serving.KindGaps {
+			gaps := itl.Floats[itl.Offsets[i]:itl.Offsets[i+1]]
 			row.gaps = float64(len(gaps))
 			if len(gaps) > 0 {
 				row.worst = slices.Max(gaps)

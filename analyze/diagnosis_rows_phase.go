@@ -13,6 +13,7 @@ type rowChannel struct {
 	*rowSource
 	waiting, running *signal
 	byReplica        []*signal // waiting of each
+	seen             []*phase  // that were asked for: an incident's twice
 	runningOf        []*signal
 }
 
@@ -44,7 +45,7 @@ func compareTime(a, b float64) int {
 
 // known are the values of completed requests that have one.
 func known(rows []diagRow, get func(*diagRow) float64) []float64 {
-	var out []float64
+	out := make([]float64, 0, len(rows))
 	for i := range rows {
 		if v := get(&rows[i]); rows[i].outcome == serving.OK && !math.IsNaN(v) {
 			out = append(out, v)
@@ -53,8 +54,15 @@ func known(rows []diagRow, get func(*diagRow) float64) []float64 {
 	return out
 }
 
+// phase returns a stretch's figures. It is not the caller's alone.
 func (c *rowChannel) phase(from, to float64) *phase {
+	for _, p := range c.seen {
+		if p.From == from && p.To == to {
+			return p
+		}
+	}
 	p := unknownPhase(from, to)
+	c.seen = append(c.seen, p)
 	rows := c.among(from, to)
 	p.Requests, p.Completed, p.Failed = 0, 0, 0
 	if c.attempts {
@@ -164,11 +172,9 @@ func (c *rowChannel) addWorkloads(p *phase, rows []diagRow) {
 		return // those are no kinds of work
 	}
 	for k, name := range c.workloads {
-		var mine []diagRow
 		l := workloadLoad{Name: name}
 		for i := range rows {
 			if rows[i].workload == int32(k) {
-				mine = append(mine, rows[i])
 				if t := rows[i].prompt + rows[i].output; !math.IsNaN(t) {
 					l.Tokens += t * c.every
 				}
@@ -177,8 +183,16 @@ func (c *rowChannel) addWorkloads(p *phase, rows []diagRow) {
 				}
 			}
 		}
-		l.TTFT = spreadOf(known(mine, (*diagRow).first)).Mean
-		l.TPOT = spreadOf(known(mine, func(r *diagRow) float64 { return r.tpot })).Mean
+		mine := func(get func(*diagRow) float64) func(*diagRow) float64 {
+			return func(r *diagRow) float64 {
+				if r.workload != int32(k) {
+					return nan
+				}
+				return get(r)
+			}
+		}
+		l.TTFT = spreadOf(known(rows, mine((*diagRow).first))).Mean
+		l.TPOT = spreadOf(known(rows, mine(func(r *diagRow) float64 { return r.tpot }))).Mean
 		p.Workloads = append(p.Workloads, l)
 	}
 	slices.SortFunc(p.Workloads, func(a, b workloadLoad) int { return compareNames(a.Name, b.Name) })
@@ -199,8 +213,12 @@ func (c *rowChannel) signals() []*signal {
 	n := min(60, max(12, len(c.rows)/8))
 	step := max(c.span()/float64(n), 1e-3)
 	bins := make([][]diagRow, n)
-	for _, r := range c.rows {
-		bins[min(n-1, int(r.at/step))] = append(bins[min(n-1, int(r.at/step))], r)
+	for from, to := 0, 0; from < len(c.rows); from = to { // rows are in order of time
+		bin := min(n-1, int(c.rows[from].at/step))
+		for to < len(c.rows) && min(n-1, int(c.rows[to].at/step)) == bin {
+			to++
+		}
+		bins[bin] = c.rows[from:to]
 	}
 	make1 := func(name string, f func(rows []diagRow) (float64, float64)) *signal {
 		s := &signal{name: name, unit: "s", step: step}
@@ -216,7 +234,7 @@ func (c *rowChannel) signals() []*signal {
 			if len(x) < 3 {
 				return nan, 0
 			}
-			slices.Sort(x)
+			stat.Sort(x)
 			return stat.Quantile(x, p), float64(len(x))
 		}
 	}

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"math"
+	"slices"
 
 	"github.com/vreport/vreport/analyze/stat"
 	"github.com/vreport/vreport/ingest/serving"
@@ -48,16 +49,11 @@ func (u *diagSubject) stages() []Stage {
 				continue
 			}
 			rows := s.rows.among(n.ph.From, n.ph.To)
-			out = append(out, rowStages(nil, n.name, s.label, rows, true)...)
+			out = append(out, rowStages(nil, n.name, s.label, rows, -1, true)...)
 			if len(s.rows.workloads) > 1 && len(s.rows.workloads) <= 8 {
 				for _, w := range n.ph.Workloads {
-					var mine []diagRow
-					for _, r := range rows {
-						if r.workload >= 0 && s.rows.workloads[r.workload] == w.Name {
-							mine = append(mine, r)
-						}
-					}
-					out = append(out, rowStages([]serving.Term{{Dim: serving.ColWorkload, Value: w.Name}}, n.name, s.label, mine, false)...)
+					k := slices.Index(s.rows.workloads, w.Name)
+					out = append(out, rowStages([]serving.Term{{Dim: serving.ColWorkload, Value: w.Name}}, n.name, s.label, rows, k, false)...)
 				}
 			}
 		}
@@ -65,13 +61,17 @@ func (u *diagSubject) stages() []Stage {
 	return out
 }
 
-// rowStages decomposes requests one by one, those that have all stages.
-func rowStages(by []serving.Term, window, source string, rows []diagRow, band bool) []Stage {
+// rowStages decomposes requests one by one, those that have all stages: of one
+// workload, or of all (-1).
+func rowStages(by []serving.Term, window, source string, rows []diagRow, workload int, band bool) []Stage {
 	var ttft, e2e []float64
 	var t [3][]float64 // of TTFT: queue, prefill, front end
 	var e [5][]float64 // of E2E: and decode, residual
 	for i := range rows {
 		r := &rows[i]
+		if workload >= 0 && r.workload != int32(workload) {
+			continue
+		}
 		front := r.front()
 		if r.outcome != serving.OK || math.IsNaN(r.queue+r.prefill+front) {
 			continue
