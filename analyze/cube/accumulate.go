@@ -214,7 +214,7 @@ type filler struct {
 	last    int64
 	sorter  leafSorter
 	rows    []leafRows // by family, of a chunk
-	spread  []uint32
+	sheaf   sheaf
 	col     valueColumn
 	isAsked []bool
 	unmoved int // rows since states were last moved, whose counters are of 32 bits
@@ -222,9 +222,9 @@ type filler struct {
 
 // leafRows says where the rows of a chunk belong.
 type leafRows struct {
-	ids   []uint32 // leaf of each row
-	slots []uint32 // of a dense family: its slot
-	order leafOrder
+	ids   []uint32  // leaf of each row
+	slots []uint32  // of a dense family: its slot
+	order leafOrder // of a dense family: by slots
 }
 
 // find finds the leaves of a chunk's rows. Frozen, there are no new ones.
@@ -317,6 +317,7 @@ func (w *filler) take(c *chunk) error {
 		}
 		if s.f.dense {
 			r.slots = s.settle(r.slots, r.ids, c)
+			w.sorter.sort(&r.order, r.slots, max(len(s.owners), 1))
 		} else {
 			w.sorter.sort(&r.order, r.ids, len(s.table.keys))
 		}
@@ -416,12 +417,8 @@ func (w *filler) addMetric(c *chunk, m int) {
 		}
 		r := &w.rows[i]
 		if s.f.dense {
-			slots := r.slots
-			if v.ends != nil {
-				w.spread = spread(w.spread, slots, v.ends)
-				slots = w.spread
-			}
-			s.fill(m, w.units[m], v.x, slots)
+			w.sheaf.bind(v, &r.order)
+			s.fill(m, w.units[m], &w.sheaf, &r.order)
 			continue
 		}
 		if !fixed {

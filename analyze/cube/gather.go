@@ -270,7 +270,7 @@ type gatherer struct {
 	holds   [][]*hold
 	sorter  leafSorter
 	rows    []leafRows
-	spread  []uint32
+	sheaf   sheaf
 	hits    hits
 	col     valueColumn
 }
@@ -287,6 +287,7 @@ func (g *gatherer) take(c *chunk) error {
 		}
 		if s.f.dense {
 			r.slots = s.slotsOf(r.slots, r.ids)
+			g.sorter.sort(&r.order, r.slots, max(len(s.owners), 1))
 		} else {
 			g.sorter.sort(&r.order, r.ids, len(s.table.keys))
 		}
@@ -301,12 +302,8 @@ func (g *gatherer) take(c *chunk) error {
 			}
 			r := &g.rows[k]
 			if h.flags != nil {
-				slots := r.slots
-				if v.ends != nil {
-					g.spread = spread(g.spread, slots, v.ends)
-					slots = g.spread
-				}
-				if !h.keepFlagged(v.x, slots, &g.hits) {
+				g.sheaf.bind(v, &r.order)
+				if !h.keepFlagged(&g.sheaf, &r.order, &g.hits) {
 					return errChanged
 				}
 				continue
@@ -331,27 +328,38 @@ type hits struct {
 }
 
 // keepFlagged takes the values in wanted buckets, as keep does.
-func (h *hold) keepFlagged(x []float64, slots []uint32, found *hits) bool {
+func (h *hold) keepFlagged(v *sheaf, o *leafOrder, found *hits) bool {
 	f := h.flags
-	flags, base, width, shift := f.bits, f.base, f.width, h.stock.f.scale.shift&63
-	stride := (width + 63) &^ 63
-	found.at, found.x = sized(found.at, len(x)), sized(found.x, len(x))
-	slots, hitAt, hitX := slots[:len(x)], found.at, found.x[:len(found.at)]
+	base, width, shift := f.base, f.width, h.stock.f.scale.shift&63
+	words := (width + 63) / 64
+	found.at, found.x = sized(found.at, len(v.x)), sized(found.x, len(v.x))
 	n := 0
-	for i, v := range x {
-		k := math.Float64bits(v)>>shift - base
-		if k >= width {
-			if v != v || v == 0 || h.keepRare(slots[i], v) {
-				continue
-			}
-			return false
+	for i, slot := range o.leaves {
+		if int(slot) >= len(h.stock.owners) || h.wanted[h.stock.owners[slot]] == nil {
+			continue
 		}
-		// Whether a value is wanted is hard to foresee, so all are noted and
-		// the others written over.
-		at := uint64(slots[i])*stride + k
-		hitAt[n], hitX[n] = uint32(at), v
-		n += int(flags[at>>6] >> (at & 63) & 1)
+		first := uint64(slot) * words
+		flags := f.bits[first:][:words]
+		x := v.x[v.starts[i]:v.starts[i+1]]
+		hitAt, hitX := found.at[n:][:len(x)], found.x[n:][:len(x)]
+		in := 0
+		for _, y := range x {
+			k := math.Float64bits(y)>>shift - base
+			if k >= width {
+				if y != y || y == 0 || h.keepRare(slot, y) {
+					continue
+				}
+				return false
+			}
+			// Whether a value is wanted is hard to foresee, so all are noted and
+			// the others written over.
+			hitAt[in], hitX[in] = uint32(first<<6+k), y
+			in += int(flags[k>>6] >> (k & 63) & 1)
+		}
+		n += in
 	}
+	flags, hitX := f.bits, found.x
+	hitAt := found.at
 	h.mu.Lock() // once a column: an atomic counter for each value waits for the cache each time
 	defer h.mu.Unlock()
 	for i, at := range hitAt[:n] {

@@ -90,7 +90,12 @@ func (p *Plan) room() int {
 func (f *family) choose(lay *layout, plan *Plan, rows int64) {
 	f.raw, f.scale = rawLimit, newScale(sliceBits(plan, rows))
 	if f.timed {
-		f.raw, f.scale = rawWindowLimit, newScale(windowBits(plan, rows))
+		// Rows come mostly in order of time: few histograms are in use at once,
+		// and where they are few altogether they may be as fine as others.
+		f.raw = rawWindowLimit
+		if !f.fits() {
+			f.scale = newScale(windowBits(plan, rows))
+		}
 	}
 	if f.coarse {
 		f.raw, f.scale = rawWindowLimit, newScale(plan.Explore.Bits)
@@ -102,9 +107,12 @@ func (f *family) choose(lay *layout, plan *Plan, rows int64) {
 			f.shown[m] = true
 		}
 	}
-	f.dense = f.values <= denseBytes/uint64(2*f.scale.window())
+	f.dense = f.fits()
 	f.sums = f.sumsTokens(lay)
 }
+
+// fits reports whether the histograms of a metric may lie side by side.
+func (f *family) fits() bool { return f.values <= denseBytes/uint64(2*f.scale.window()) }
 
 func (s *scanner) newFiller(plan *Plan, fams []family, asked [][]match) *filler {
 	w := &filler{lay: s.lay, plan: plan, asked: asked, last: noTime, rows: make([]leafRows, len(fams))}

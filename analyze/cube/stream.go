@@ -26,7 +26,7 @@ func isSmall(src serving.Requests) bool {
 
 // chunkRows is how many rows are worked on at a time: their columns stay in the
 // cache.
-const chunkRows = 16 << 10
+const chunkRows = 32 << 10
 
 // A taker is what a goroutine does with the rows of a stream.
 type taker interface{ take(c *chunk) error }
