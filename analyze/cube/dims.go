@@ -168,7 +168,9 @@ func appendText(dst []int32, v *serving.Vector, sel []int32) []int32 {
 		at := len(dst)
 		dst = append(dst, v.Codes[:len(sel)]...)
 		for i, c := range dst[at:] {
-			dst[at+i] = max(c, none)
+			if c < none {
+				dst[at+i] = none
+			}
 		}
 		missingRows(v.Valid, len(sel), func(i int) { dst[at+i] = none })
 		return dst
@@ -194,6 +196,12 @@ func (d *dimension) appendBuckets(dst []int32, v *serving.Vector, sel []int32) [
 		at := len(dst)
 		dst = slices.Grow(dst, len(sel))[:at+len(sel)]
 		out := dst[at:]
+		if isAll(sel) {
+			for i, n := range v.Ints[:len(sel)] {
+				out[i] = d.bucket(n)
+			}
+			return dst
+		}
 		for k, i := range sel {
 			out[k] = d.bucket(v.Ints[i])
 		}
@@ -241,6 +249,14 @@ func (d *dimension) appendCache(dst []int32, b *serving.Batch, sel []int32) []in
 		at := len(dst)
 		dst = slices.Grow(dst, len(sel))[:at+len(sel)]
 		out := dst[at:]
+		if isAll(sel) {
+			prompt = prompt[:len(sel)]
+			for i, n := range cached.Ints[:len(sel)] {
+				out[i] = cacheState(n, true, prompt[i], true, d.warm)
+			}
+			missingRows(cached.Valid, len(sel), func(i int) { out[i] = none })
+			return dst
+		}
 		for k, i := range sel {
 			out[k] = cacheState(cached.Ints[i], cached.Has(int(i)), prompt[i], true, d.warm)
 		}

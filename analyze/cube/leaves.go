@@ -205,14 +205,15 @@ func (f *family) keys(dst []uint64, c *chunk) ([]uint64, error) {
 			if len(of) == 0 {
 				return dst, errChanged
 			}
-			add := uint64(of[0]) * stride
-			for row := range dst {
-				dst[row] += add
+			if add := uint64(of[0]) * stride; add > 0 {
+				for row := range dst {
+					dst[row] += add
+				}
 			}
 			continue
 		}
-		for row := range dst {
-			k := uint(codes[row] + 1)
+		for row, code := range codes[:len(dst)] {
+			k := uint(code + 1)
 			if k >= uint(len(of)) {
 				return dst, errChanged
 			}

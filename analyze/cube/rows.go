@@ -23,10 +23,11 @@ type chunk struct {
 	table
 	part    int     // of a stream: the part it is of
 	whole   bool    // all rows of the batch are selected
-	sel     []int32 // scratch: the selected rows of a batch
+	sel     []int32 // the selected rows of a batch: every or some
 	every   []int32 // 0, 1, 2, …
-	phase   []bool  // by code: is warm-up
-	good    []bool  // scratch: of the rows of a batch
+	some    []int32
+	phase   []bool // by code: is warm-up
+	good    []bool // scratch: of the rows of a batch
 	also    []bool
 	numbers []map[string]int32
 }
@@ -152,6 +153,7 @@ func (c *chunk) add(b *serving.Batch) {
 	c.scanned += int64(b.N)
 	c.size = max(c.size, b.Row+int64(b.N))
 	c.selectRows(b, lay.window)
+	c.whole = len(c.sel) == b.N
 	if len(c.sel) == 0 {
 		return
 	}
@@ -174,15 +176,14 @@ func (c *chunk) add(b *serving.Batch) {
 
 // selectRows leaves out warm-up rows and rows outside the window.
 func (c *chunk) selectRows(b *serving.Batch, win Window) {
-	c.sel = c.sel[:0]
-	defer func() { c.whole = len(c.sel) == b.N }()
 	if c.lay.phase < 0 && win == (Window{}) {
 		for len(c.every) < b.N {
 			c.every = append(c.every, int32(len(c.every)))
 		}
-		c.sel = append(c.sel, c.every[:b.N]...)
+		c.sel = c.every[:b.N:b.N]
 		return
 	}
+	c.some = c.some[:0]
 	for i := range b.N {
 		switch {
 		case c.isWarmUp(b, i):
@@ -194,12 +195,13 @@ func (c *chunk) selectRows(b *serving.Batch, win Window) {
 			} else if t < win.From || t >= win.To {
 				c.excluded[reasonWindow]++
 			} else {
-				c.sel = append(c.sel, int32(i))
+				c.some = append(c.some, int32(i))
 			}
 		default:
-			c.sel = append(c.sel, int32(i))
+			c.some = append(c.some, int32(i))
 		}
 	}
+	c.sel = c.some
 }
 
 func (c *chunk) isWarmUp(b *serving.Batch, i int) bool {
@@ -429,7 +431,7 @@ func (c *chunk) finite(b *serving.Batch, m int, row int32, gaps []float64) []flo
 }
 
 func (c *chunk) addTimes(b *serving.Batch) {
-	if c.lay.arrival < 0 && c.lay.end < 0 {
+	if c.lay.arrival < 0 && c.lay.end < 0 || c.addOrderly(b) {
 		return
 	}
 	for k, i := range c.sel {
@@ -446,6 +448,26 @@ func (c *chunk) addTimes(b *serving.Batch) {
 		}
 		c.lastEnd = max(c.lastEnd, endTime(t, timeOf(b, c.lay.end, int(i)), e2e))
 	}
+}
+
+// addOrderly adds the times of a batch that is counted whole, of requests that
+// all say when they arrived and none when it ended.
+func (c *chunk) addOrderly(b *serving.Batch) bool {
+	if !c.whole || c.lay.arrival < 0 || c.lay.end >= 0 || b.Cols[c.lay.arrival].Valid != nil {
+		return false
+	}
+	times := b.Cols[c.lay.arrival].Ints[:b.N]
+	c.arrival = append(c.arrival, times...)
+	if c.lay.e2e < 0 {
+		return true
+	}
+	e2e := c.values[c.lay.e2e][c.n:][:b.N]
+	for i, t := range times {
+		if !endsBefore(t, e2e[i], c.lastEnd) {
+			c.lastEnd = max(c.lastEnd, endTime(t, noTime, e2e[i]))
+		}
+	}
+	return true
 }
 
 // endsBefore reports that arrival + e2e is not after a time; false says nothing.
@@ -489,6 +511,10 @@ func (c *chunk) addOutcomes(b *serving.Batch) {
 			asked = false
 		}
 	}
+	if c.whole && c.lay.outcome >= 0 && b.Cols[c.lay.outcome].Valid == nil {
+		c.addWholeOutcomes(b, no, asked)
+		return
+	}
 	for _, i := range c.sel {
 		s := uint8(c.outcomeOf(b, int(i)))
 		if asked {
@@ -497,6 +523,28 @@ func (c *chunk) addOutcomes(b *serving.Batch) {
 			}
 		}
 		c.state = append(c.state, s)
+	}
+}
+
+// addWholeOutcomes is addOutcomes of a batch that is counted whole.
+func (c *chunk) addWholeOutcomes(b *serving.Batch, no int32, asked bool) {
+	at := len(c.state)
+	c.state = slices.Grow(c.state, b.N)[:at+b.N]
+	state := c.state[at:]
+	for i, o := range b.Cols[c.lay.outcome].Codes[:b.N] {
+		if uint32(o) >= uint32(serving.NumOutcomes) {
+			o = int32(serving.Failed)
+		}
+		state[i] = uint8(o)
+	}
+	if !asked {
+		return
+	}
+	v := &b.Cols[c.lay.streaming]
+	for i, code := range v.Codes[:b.N] {
+		if code == no && v.Has(i) {
+			state[i] |= wholeBit
+		}
 	}
 }
 

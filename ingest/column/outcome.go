@@ -197,12 +197,16 @@ type outcomeOf struct {
 func (o *outcomeOf) run(f *frame, in []*serving.Vector, out *serving.Vector) {
 	out.Codes = grow(out.Codes, f.N)
 	out.Valid = nil
-	for i := range f.N {
+	for i := range out.Codes {
 		out.Codes[i] = undecided
 	}
 	for k, j := range o.judges {
 		v := in[k]
-		for i := range f.N {
+		from := 0
+		if k == 0 && v.Valid == nil {
+			from = j.verdicts(out.Codes, v.Codes[:f.N])
+		}
+		for i := from; i < f.N; i++ {
 			if !v.Has(i) {
 				continue
 			}
@@ -218,8 +222,8 @@ func (o *outcomeOf) run(f *frame, in []*serving.Vector, out *serving.Vector) {
 			}
 		}
 	}
-	for i := range f.N {
-		if out.Codes[i] == undecided {
+	for i, code := range out.Codes {
+		if code == undecided {
 			out.Codes[i] = int32(o.complete(in, i))
 		}
 	}
@@ -254,6 +258,21 @@ type judge struct {
 }
 
 const unseen = -2
+
+// verdicts judges the rows of a column without missing values, the first that is
+// judged, up to one that is a problem. It returns how many those are.
+func (j *judge) verdicts(out, codes []int32) int {
+	out = out[:len(codes)]
+	for i, code := range codes {
+		if uint(code) >= uint(len(j.seen)) || j.seen[code] < 0 {
+			if j.of(code) == undecided && j.strict {
+				return i
+			}
+		}
+		out[i] = int32(j.seen[code])
+	}
+	return len(codes)
+}
 
 func (j *judge) of(code int32) int {
 	for int(code) >= len(j.seen) {

@@ -3,6 +3,7 @@ package column
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"sync/atomic"
 
 	"github.com/vreport/vreport/ingest/serving"
@@ -267,17 +268,22 @@ func (g *Program) truthOf(name, source string, no, yes int) (int, bool) {
 	run := func(f *frame, in []*serving.Vector, out *serving.Vector) {
 		both(f.N, out, in[0])
 		out.Codes = grow(out.Codes, f.N)
-		for i := range f.N {
+		codes, known := out.Codes, in[0].Codes[:f.N]
+		for i, code := range known {
+			if uint(code) < uint(len(j.seen)) && j.seen[code] >= 0 {
+				codes[i] = int32(j.seen[code]) // of a missing value, whatever it is
+				continue
+			}
 			if !out.Valid.Get(i) {
 				continue
 			}
-			v := j.of(in[0].Codes[i])
+			v := j.of(code)
 			if v == undecided {
 				out.Valid.Clear(i)
 				f.problem(name, i, g.plan.Raws[g.plan.Sources[g.plan.byName[source]].Raw].Name, "%q is neither yes nor no", j.dict.Name(in[0].Codes[i]))
 				continue
 			}
-			out.Codes[i] = int32(v)
+			codes[i] = int32(v)
 		}
 	}
 	return g.add(name, &node{name: name, source: -1, in: []int{k}, run: run, rule: -1, vec: serving.Vector{Kind: serving.KindText}}), true
@@ -313,14 +319,15 @@ func (g *Program) streamedOnly(name string) (int, bool) {
 		out.Floats, out.Offsets = in[0].Floats, in[0].Offsets
 		both(f.N, out, in[0])
 		dropped := 0
-		for i := range f.N {
-			if s >= 0 && in[s].Has(i) && in[s].Codes[i] == 0 && out.Valid.Get(i) {
-				out.Valid.Clear(i)
-				dropped++
-			}
-			if o >= 0 && in[0].Floats[i] == 0 && in[o].Codes[i] != int32(serving.OK) && out.Valid.Get(i) {
-				out.Valid.Clear(i)
-				f.problem("ttft 0", i, f.node.name, "TTFT of 0 s of a request that did not go well: not measured")
+		if s >= 0 {
+			dropped = dropZeros(out.Valid, in[s], f.N)
+		}
+		if o >= 0 {
+			for i, x := range in[0].Floats[:f.N] {
+				if x == 0 && in[o].Codes[i] != int32(serving.OK) && out.Valid.Get(i) {
+					out.Valid.Clear(i)
+					f.problem("ttft 0", i, f.node.name, "TTFT of 0 s of a request that did not go well: not measured")
+				}
 			}
 		}
 		if f.problems != nil && name == ttft {
@@ -328,6 +335,28 @@ func (g *Program) streamedOnly(name string) (int, bool) {
 		}
 	}
 	return g.add(name, n), true
+}
+
+// dropZeros clears the bits of rows whose code is 0, 64 rows at a time, and
+// returns how many that were.
+func dropZeros(valid serving.Bitmap, v *serving.Vector, n int) int {
+	dropped := 0
+	for w := range valid {
+		zero := uint64(0)
+		for i, code := range v.Codes[w*64 : min(w*64+64, n)] {
+			bit := uint64(0)
+			if code == 0 {
+				bit = 1
+			}
+			zero |= bit << i
+		}
+		if v.Valid != nil {
+			zero &= v.Valid[w]
+		}
+		dropped += bits.OnesCount64(valid[w] & zero)
+		valid[w] &^= zero
+	}
+	return dropped
 }
 
 // cached adds cached tokens without the rows that claim more than the prompt.
@@ -345,8 +374,9 @@ func (g *Program) cached() (int, bool) {
 	n.run = func(f *frame, in []*serving.Vector, out *serving.Vector) {
 		out.Ints = in[0].Ints
 		both(f.N, out, in[0])
-		for i := range f.N {
-			if in[1].Has(i) && in[0].Ints[i] > in[1].Ints[i] && out.Valid.Get(i) {
+		cached, prompt := in[0].Ints[:f.N], in[1].Ints[:f.N]
+		for i, n := range cached {
+			if n > prompt[i] && in[1].Has(i) && out.Valid.Get(i) {
 				out.Valid.Clear(i)
 				f.problem("cached", i, cachedTokens, "%d cached tokens of a prompt of %d: taken as unknown", in[0].Ints[i], in[1].Ints[i])
 			}
@@ -367,9 +397,10 @@ func (g *Program) addDoubts() {
 			return
 		}
 		e, t := in[0].Floats, in[1].Floats
-		for i := range f.N {
-			if t[i] > e[i]*(1+1e-6)+1e-6 && in[0].Has(i) && in[1].Has(i) {
-				f.problem("ttft > e2e", i, ttft, "TTFT of %g s is longer than E2E of %g s", t[i], e[i])
+		t = t[:f.N]
+		for i, e := range e[:f.N] {
+			if t[i] > e*(1+1e-6)+1e-6 && in[0].Has(i) && in[1].Has(i) {
+				f.problem("ttft > e2e", i, ttft, "TTFT of %g s is longer than E2E of %g s", t[i], e)
 			}
 		}
 	}})
