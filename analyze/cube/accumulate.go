@@ -18,7 +18,7 @@ type acc struct {
 
 	// Of a dense family, once it is filled: counters of consecutive pages, to be
 	// added to those of pages.
-	near     []uint16
+	near     []uint8
 	nearPage int
 }
 
@@ -42,7 +42,7 @@ func (a *acc) page(i int, into *page) *page {
 }
 
 // nearby returns the near counters of a page.
-func (a *acc) nearby(i int) []uint16 {
+func (a *acc) nearby(i int) []uint8 {
 	if k := (i - a.nearPage) << pageBits; k >= 0 && k < len(a.near) {
 		return a.near[k:min(k+pageSize, len(a.near))]
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/vreport/vreport/ingest/serving"
 )
 
-// Counters of 16 bits run full where most requests take the same time, values
+// Counters of 8 bits run full where most requests take the same time, values
 // lie far outside of the window, and there is nothing of it to be seen.
 func TestDenseSpills(t *testing.T) {
 	const n = 210_000

@@ -112,7 +112,7 @@ func (f *family) choose(lay *layout, plan *Plan, rows int64) {
 }
 
 // fits reports whether the histograms of a metric may lie side by side.
-func (f *family) fits() bool { return f.values <= denseBytes/uint64(2*f.scale.window()) }
+func (f *family) fits() bool { return f.values <= denseBytes/uint64(f.scale.window()) }
 
 func (s *scanner) newFiller(plan *Plan, fams []family, asked [][]match) *filler {
 	w := &filler{lay: s.lay, plan: plan, asked: asked, last: noTime, rows: make([]leafRows, len(fams))}
