@@ -104,7 +104,7 @@ golden: $(BUNDLE)
 # A minute is spent on making each interesting input small, unless it is said
 # otherwise: then nearly none is left for finding some.
 fuzz:
-	@set -e; grep -rnoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' analyze cmd ingest render samples | while IFS=: read -r file _ func; do \
+	@set -e; grep -rnoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' analyze cmd ingest render samples | while IFS=: read -r file _ func; do \
 		name=$${func#func }; echo "$$(dirname $$file) $$name"; \
 		$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x ./$$(dirname $$file) </dev/null; \
 	done

@@ -68,8 +68,8 @@ type RowReader struct {
 
 	groups map[string]*rowGroup
 	key    []byte
-	epochs map[string]map[int64]bool // times of each endpoint
-	n      int                       // series
+	epochs map[string]map[int64]bool   // times of each endpoint
+	byKey  map[[2]string]*metricSeries // by endpoint and key
 }
 
 // A rowGroup is one metric with its labels at one endpoint.
@@ -87,7 +87,7 @@ type rowGroup struct {
 // NewRowReader returns a reader of rows with these columns, of which texts have
 // a table.
 func NewRowReader(names []string, texts []*serving.Dict) *RowReader {
-	r := &RowReader{m: newMetrics(), names: names, texts: texts, groups: map[string]*rowGroup{}, epochs: map[string]map[int64]bool{}}
+	r := &RowReader{m: newMetrics(), names: names, texts: texts, groups: map[string]*rowGroup{}, epochs: map[string]map[int64]bool{}, byKey: map[[2]string]*metricSeries{}}
 	for _, c := range []struct {
 		at   *int
 		name string
@@ -117,7 +117,7 @@ func (r *RowReader) Add(b *serving.Batch, path string, base int64, problems *ser
 			problems.AddKind("metric", serving.Problem{At: at, Message: "no metric_name that Prometheus knows; the row is left out"})
 			continue
 		}
-		if r.n > maxSeries {
+		if len(r.byKey) > maxSeries {
 			return &serving.FormatError{At: at, Format: FormatServerMetrics, Found: fmt.Sprintf("more than %d series", maxSeries), Remedy: "give server_metrics_export.json instead"}
 		}
 		if !r.put(g, b, i, t) {
@@ -195,11 +195,16 @@ func (r *RowReader) newGroup(b *serving.Batch, i int) *rowGroup {
 	return g
 }
 
-// series makes a series of a group and counts it.
+// series returns a series of a group. Groups may share one: a label that is empty
+// is one that is missing, and a metric without a type has two names.
 func (r *RowReader) series(g *rowGroup, suffix string, more ...label) *metricSeries {
-	s := &metricSeries{endpoint: g.endpoint, key: seriesKey(g.name+suffix, append(slices.Clone(g.labels), more...))}
-	r.n++
-	r.m.put(s)
+	key := seriesKey(g.name+suffix, append(slices.Clone(g.labels), more...))
+	s := r.byKey[[2]string{g.endpoint, key}]
+	if s == nil {
+		s = &metricSeries{endpoint: g.endpoint, key: key}
+		r.byKey[[2]string{g.endpoint, key}] = s
+		r.m.put(s)
+	}
 	return s
 }
 
