@@ -90,7 +90,7 @@ func reportedDists(list []serving.Reported, side serving.Side, n serving.Opt[int
 			d.Gaps = a.Gaps
 			d.setReported(a, n)
 		}
-		if len(d.Quantiles) == 0 && !d.Mean.OK {
+		if len(d.Quantiles) == 0 && !d.Mean.OK && !d.Min.OK && !d.Max.OK {
 			continue
 		}
 		slices.SortFunc(d.Quantiles, func(a, b Quantile) int { return cmp.Compare(a.P, b.P) })

@@ -17,7 +17,7 @@ func newWireRun(s *analyze.RunStats) wireRun {
 		Tokens:     wireTokens{s.Input.Ptr(), s.Output.Ptr()},
 		Throughput: newWireThroughput(s.Throughput), Peak: newWirePeak(s.Throughput),
 		Goodput: newWireGoodput(s.Goodput), SLO: newWireSLOs(s.SLO), Metrics: wireMetrics(s.Dists),
-		Warnings: append(append([]string(nil), s.Warnings...), r.Notes...), Reading: s.Reading,
+		Warnings: s.Warnings, Reading: s.Reading,
 		Examples: newWireExamples(s.Examples, relativeArrival(requestColumns(r))),
 	}
 	if at := r.Source.String(); at != r.Source.Path {

@@ -129,8 +129,27 @@ func (p *report) note(format string, a ...any) {
 }
 
 func (p *report) report(field string, m serving.MetricKey, stat string, v, per float64) {
-	p.field(field, string(m), "", "dialect")
+	p.field(field, string(m), unitOf(m), "dialect")
 	p.r.Reported = append(p.r.Reported, serving.Reported{Field: field, Metric: m, Stat: stat, File: v, PerBase: per})
+}
+
+// unitOf names the unit of a figure: every time of inference-perf is in seconds.
+func unitOf(m serving.MetricKey) string {
+	switch {
+	case m == requestedRate || m == achievedRate || m == serving.RateRequests:
+		return "req/s"
+	case strings.HasSuffix(string(m), "tokens_per_s"):
+		return "tok/s"
+	case m == goodShare:
+		return "%"
+	case m == mismatches:
+		return "requests"
+	case m == cachedTotal || m == serving.PromptTokens || m == serving.OutputTokens:
+		return "tokens"
+	case strings.HasSuffix(string(m), "_per_s"):
+		return "per second"
+	}
+	return "s"
 }
 
 // rates reads the throughput and the duration it is over.
