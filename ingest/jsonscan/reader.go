@@ -359,8 +359,13 @@ func found(syn *jsontext.SyntacticError) string {
 }
 
 // wholeCharacter names no character beyond ASCII: the decoder shows its first
-// byte or all of it, depending on where a read of the input ended.
+// byte or all of it, depending on where a read of the input ended. So it does
+// with what follows a backslash.
 func wholeCharacter(message string) string {
+	if before, rest, ok := strings.Cut(message, `invalid escape sequence "\\`); ok {
+		n := strings.IndexFunc(rest, func(c rune) bool { return c >= 0x80 || c == '\\' || c == '"' })
+		return before + "invalid escape sequence \\" + rest[:max(n, 0)] + " in a string"
+	}
 	const at = "invalid character '"
 	before, rest, ok := strings.Cut(message, at)
 	if !ok {
