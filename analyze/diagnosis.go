@@ -87,7 +87,7 @@ func runDiagnosis(ctx context.Context, in *Input, rep *Report) (any, []string, e
 	if in.sides != nil {
 		return nil, nil, nil // each side has a baseline of its own: the other one
 	}
-	out, notes, err := diagnose(ctx, in, Value[QualityFindings](rep))
+	out, notes, err := diagnose(ctx, in)
 	if err != nil || out == nil {
 		return nil, notes, err
 	}
@@ -98,18 +98,22 @@ func runDiagnosis(ctx context.Context, in *Input, rep *Report) (any, []string, e
 
 // Diagnose runs the diagnosis alone.
 func Diagnose(ctx context.Context, ds *serving.Dataset, opt Options) (*Diagnoses, error) {
-	out, _, err := diagnose(ctx, &Input{Data: ds, Opt: opt}, nil)
+	out, _, err := diagnose(ctx, &Input{Data: ds, Opt: opt})
 	return out, err
 }
 
-func diagnose(ctx context.Context, in *Input, quality *QualityFindings) (*Diagnoses, []string, error) {
+func diagnose(ctx context.Context, in *Input) (*Diagnoses, []string, error) {
 	sources, notes, err := sourcesOf(ctx, in)
+	if err != nil {
+		return nil, nil, err
+	}
+	client, err := generated(ctx, in)
 	if err != nil {
 		return nil, nil, err
 	}
 	var out Diagnoses
 	for _, u := range subjectsOf(sources) {
-		u.quality, u.given, u.logs = quality, in.Opt.Incident, in.Data.Logs
+		u.client, u.given, u.logs = client, in.Opt.Incident, in.Data.Logs
 		u.year = yearOf(in.Data, sources)
 		out.Diagnoses = append(out.Diagnoses, u.diagnose(in.Opt))
 	}
@@ -217,16 +221,9 @@ func (u *diagSubject) gather() {
 	}
 	u.across(u.facts, u.phases)
 	u.fromEvents()
-	if u.quality != nil {
-		for _, s := range u.sources {
-			if s.kind != "client" {
-				continue
-			}
-			f := rules.Fact{Unit: serving.NoUnit, Source: s.label, Window: "the whole run"}
-			if slices.ContainsFunc(u.quality.Findings, func(q Finding) bool { return q.ID == "generator_saturated" }) {
-				f.Value = 1
-			}
-			u.facts[rules.Saturated] = f
+	for k, f := range u.client {
+		if u.of("client") != nil {
+			u.facts[k] = f
 		}
 	}
 }

@@ -45,8 +45,8 @@ type diagSubject struct {
 	onsets   []Onset
 	phases   map[*source]phases
 	facts    rules.Facts
-	quality  *QualityFindings // nil: not looked at
-	given    cube.Window      // the incident as the user marked it, ns
+	client   rules.Facts // of the load generator, over whole runs
+	given    cube.Window // the incident as the user marked it, ns
 
 	logs      []*serving.EventLog // of the dataset
 	year      int                 // of the data; 0 not known

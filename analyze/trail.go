@@ -37,16 +37,20 @@ func (t *table) trail(ctx context.Context, w cube.Window) (*trail, error) {
 	if t.run == nil || t.cube.Rows > maxTrail {
 		return nil, nil
 	}
-	tr := &trail{timed: t.has(serving.ColArrival)}
+	return trailOf(ctx, t.src, w)
+}
+
+func trailOf(ctx context.Context, src serving.Requests, w cube.Window) (*trail, error) {
+	tr := &trail{timed: hasColumn(src, serving.ColArrival)}
 	var want []string
 	for _, c := range trailColumns {
-		if t.has(c) {
+		if hasColumn(src, c) {
 			want = append(want, c)
 		}
 	}
-	for _, p := range t.src.Parts() {
+	for _, p := range src.Parts() {
 		err := p.Scan(ctx, want, nil, func(b *serving.Batch) error {
-			tr.add(b, want, t.src, w)
+			tr.add(b, want, src, w)
 			return nil
 		})
 		if err != nil {

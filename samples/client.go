@@ -86,6 +86,25 @@ func (c *openClient) settled(st *stage, a *attempt) {
 	}
 }
 
+// A pacedClient is an open client whose one process needs a while for each request
+// it sends: asked for more than it can do, it sends later than it was asked to.
+type pacedClient struct {
+	openClient
+	each  int64 // ns a request
+	until int64 // send nothing from here on
+}
+
+func (c *pacedClient) start(st *stage) {
+	free := int64(0)
+	for _, q := range c.reqs {
+		if free = max(free, q.at); free >= c.until {
+			return
+		}
+		st.w.at(free, func() { st.send(c, q, 1) })
+		free += c.each
+	}
+}
+
 // A closedClient keeps a number of requests in flight, as `vllm bench serve
 // --max-concurrency` does: each takes its slot at its own time at the earliest.
 type closedClient struct {

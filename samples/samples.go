@@ -47,6 +47,7 @@ var sets = []*set{
 	pair("mix-shift", "an overall regression that is pure mix", "each workload equal, the mix differs", pairMix),
 	pair("ttft-for-tpot", "TTFT gained, TPOT paid", "faster and slower at once", pairTradeoff),
 	pair("two-settings", "two settings changed at once", "two settings differ, so neither is the cause", pairTwoSettings),
+	scenario("load-generator", "a benchmark that its client limits", "requests leave at 60 to 80 % of the rate asked for, TTFT steady, the server not busy", loadGenerator),
 }
 
 func scenario(name, title, look string, f func(*casting) error) *set {

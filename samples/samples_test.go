@@ -101,7 +101,7 @@ func TestOtherSeedOtherBytes(t *testing.T) {
 // cases of the hypothesis map, paths that exist, values inside their ranges.
 func TestTruthTable(t *testing.T) {
 	causes := map[string]string{"over_capacity": "A", "pool_shared": "A", "burst": "A", "hot_replica": "A", "retries": "A", "long_prompts": "B", "prefix_reuse_lost": "B",
-		"max_num_seqs": "C", "batch_in_pool": "C", "longer_outputs": "C", "kv_concurrency": "D", "kv_giants": "D", "tokenizer_cpu": "E", "proxy_buffering": "E", "none": ""}
+		"max_num_seqs": "C", "batch_in_pool": "C", "longer_outputs": "C", "kv_concurrency": "D", "kv_giants": "D", "tokenizer_cpu": "E", "proxy_buffering": "E", "load_generator": "E", "none": ""}
 	all, err := compact()
 	if err != nil {
 		t.Fatal(err)

@@ -53,3 +53,26 @@ func proxyBuffering(c *casting) error {
 	c.truth.Says = fmt.Sprintf("A proxy collects %d tokens before it passes anything on: the client's TTFT grows many times over, the server's stays, and one chunk carries many tokens.", buffer)
 	return err
 }
+
+// loadGenerator is a benchmark whose client is the limit: nothing is wrong with the
+// server, and the load is not the one that the result file names.
+func loadGenerator(c *casting) error {
+	cfg := newEngine(llama8B, 1)
+	w := assistant()
+	w.batched = 0 // a benchmark is the client, and it streams
+	mix := []share{{w, 1}}
+	full := cfg.capacity(shapeOf(mix))
+	offered := c.between("offered", "of capacity", 0.5, 0.7) * full
+	able := c.between("client", "of the offered rate", 0.6, 0.8)
+	p := observed(leastLoaded, []client{&pacedClient{openClient{reqs: c.steps(mix, offered, 200, offered)}, ns(1 / (able * offered)), ns(trafficTo)}}, replica("vllm-0", cfg))
+	st, err := c.play(p)
+	c.addGPUs(st, st.servers[0])
+	b := bench{model: cfg.model.name, rate: round3(offered), metadata: engineMetadata(&cfg), detailed: true, zero: c.zero}
+	c.add("client/run.json", writeBench(b, st.attempts))
+	c.truth.Case, c.truth.Cause, c.truth.Where = "E", "load_generator", "client/run.json"
+	c.window(trafficFrom, trafficTo)
+	c.truth.Says = fmt.Sprintf("The benchmark was asked for %.1f requests/s, and its one process manages %.0f %% of that. The server is fast and not busy: this is a result about the client.", offered, 100*able)
+	c.truth.fact("offered_requests_per_s", round3(offered))
+	c.truth.fact("sent_share", able)
+	return err
+}

@@ -32,6 +32,7 @@ var truthChecks = map[string]func(*testing.T, sample){
 	"scenarios/kv-restart":        checkKVRestart,
 	"scenarios/tokenizer-cpu":     checkTokenizer,
 	"scenarios/proxy-buffering":   checkProxy,
+	"scenarios/load-generator":    checkLoadGenerator,
 	"sweep":                       checkSweep,
 	"sweep-moe":                   checkSweep,
 	"pairs/no-change":             checkNoChange,
@@ -427,6 +428,17 @@ func checkProxy(t *testing.T, s sample) {
 	within(t, "client over server TTFT during", streamed(during)/server(from, to), 8, 60)
 	within(t, "ITL over TPOT before", before.MeanITL/before.MeanTPOT, 0.8, 1.2)
 	within(t, "ITL over TPOT during", during.MeanITL/during.MeanTPOT, 5, 200)
+}
+
+func checkLoadGenerator(t *testing.T, s sample) {
+	r := s.bench("client/run.json")[0]
+	rows := s.rows("requests.parquet")
+	offered := s.fact("offered_requests_per_s").(float64)
+	first, last := r.Starts[0], r.Starts[len(r.Starts)-1]
+	within(t, "requests/s that left, of those asked for", float64(len(r.Starts)-1)/(last-first)/offered, 0.58, 0.82)
+	n := len(r.TTFTs) / 2
+	within(t, "TTFT of the second half over the first", mean(r.TTFTs[n:])/mean(r.TTFTs[:n]), 0.7, 1.3)
+	within(t, "queue time, s", q(each(rows, never, ever, queue), 0.95), 0, 0.3)
 }
 
 func checkSweep(t *testing.T, s sample) {

@@ -30,7 +30,7 @@ func Scenarios(seed uint64) ([]Scenario, error) {
 			s.Files[strings.TrimPrefix(f.path, m.set.dir+"/")] = f.data
 		}
 		// What a scenario writes of its clients itself is the better record.
-		if s.Files["client/before.json"] != nil {
+		if s.Files["client/before.json"] != nil || s.Files["client/run.json"] != nil {
 			delete(s.Files, "client/all.json")
 		}
 		out = append(out, s)

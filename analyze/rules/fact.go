@@ -89,6 +89,8 @@ const (
 	TokensPerChunk   Key = "tokens_per_chunk"
 	ChunkRatio       Key = "chunk_ratio"
 	Saturated        Key = "generator_saturated"
+	GivenShare       Key = "given_share"  // of the rate or the slots asked for, by a load generator that was the limit
+	TTFTDrift        Key = "ttft_drift"   // median of a run's second half over the first
 	Symptom          Key = "symptom"      // 1 where a symptom is present, 0 where none is
 	LateFirst        Key = "symptom_ttft" // likewise of the first token, its tail included
 	SlowStream       Key = "symptom_streaming"

@@ -71,6 +71,8 @@ var Abouts = []About{
 	{TokensPerChunk, "tokens in one chunk of the stream", needsClient},
 	{DurationShare, "the incident's part of the recorded time", needsBase},
 	{Saturated, "the load generator was the limit (1) or not (0)", "a benchmark result of the load generator"},
+	{GivenShare, "share of the load asked for that the client gave", "a benchmark result of the load generator"},
+	{TTFTDrift, "TTFT of the run's second half against the first", "a detailed benchmark result (--save-detailed)"},
 	{Lift, "chance of a preemption in a window with KV above 95 %, against any window", needsGauges},
 	{Throttled, "share of CPU periods in which the limit was hit", "container_cpu_cfs_throttled_periods_total and _periods_total"},
 	{StallRatio, "p95 of the longest gap of a request over TPOT p95", "gaps between tokens: vllm bench serve --save-result --save-detailed"},

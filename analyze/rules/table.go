@@ -132,7 +132,7 @@ var Table = []Rule{
 		Remedies: []Remedy{{"Turn buffering off for event streams (proxy_buffering off, X-Accel-Buffering: no).", "More small packets through the proxy."}}},
 	{ID: outsideGPU, Case: "E", Cause: "load_generator", Title: "The load generator is the limit",
 		Required: []Predicate{AtLeast(Saturated, 1)},
-		Supports: []Predicate{ev(Saturated, 0, 1, 3), ev(WaitingMean, 5, 1, 2)},
+		Supports: []Predicate{ev(Saturated, 0, 1, 3), ev(GivenShare, 0.97, 0.85, 3), ev(TTFTDrift, 1.3, 1.1, 2), ev(WaitingMean, 5, 1, 2)},
 		Against:  []Predicate{ev(QueueShare, 0.5, 0.8, 2)},
 		Next:     []string{"Compare the offered with the achieved rate, and the client's CPU.", "Send from more processes, or nearer to the server."},
 		Remedies: []Remedy{{"More client processes, a larger connection pool, asynchronous calls.", "Client machines."}}},

@@ -171,7 +171,7 @@ func (s *study) diagnose(seed uint64, dir, name, cause, kind string, of func(str
 	if all == nil {
 		outcome = cannotTell
 	} else {
-		outcome = outcomeOf(all)
+		outcome = outcomeOf(all, cause)
 	}
 	s.counts[[3]string{name, kind, outcome}]++
 	if s.verbose && outcome != cause && !(outcome == cannotTell && kind != "all") && !(cause == none && outcome == cannotTell) {
@@ -180,15 +180,16 @@ func (s *study) diagnose(seed uint64, dir, name, cause, kind string, of func(str
 	return nil
 }
 
-func outcomeOf(all *analyze.Diagnoses) string {
+func outcomeOf(all *analyze.Diagnoses, planted string) string {
 	d := all.Diagnoses[0]
 	if top := d.Top(); top != nil {
 		return top.Cause
 	}
 	for _, h := range d.Hypotheses {
-		// Whether the load generator was the limit is the quality section's to say, and
-		// whether a process failed is never told without a log.
-		if h.Status == rules.CannotTell && h.Cause != "load_generator" && h.Cause != "other" {
+		// Whether the load generator was the limit is never told without its own file,
+		// and whether a process failed never without a log: that says nothing of
+		// scenarios in which something else is planted.
+		if h.Status == rules.CannotTell && (h.Cause == planted || h.Cause != "load_generator" && h.Cause != "other") {
 			return cannotTell
 		}
 	}
