@@ -212,31 +212,15 @@ func (w *rows) ended(i int) (int64, bool) {
 	return t + int64(math.Round(e*1e9)), a && b && e < 1e9
 }
 
-// chunkShare is the share of completed requests, and of tokens, above which the
-// gaps count as gaps between chunks: a coalesced chunk here and there is what
-// any network gives.
-const chunkShare = 0.01
-
-// gapKind tells gaps between tokens from gaps between chunks: a request of n
-// tokens has n − 1 gaps between tokens.
-func (w *rows) gapKind() (kind string, different, compared int) {
-	off, want := 0.0, 0.0
+// gapTally tells gaps between tokens from gaps between chunks.
+func (w *rows) gapTally() (t column.GapTally) {
 	for i := range w.n {
 		out, hasOut := w.output.get(i)
-		if _, has := w.hasGap.get(i); !has || !hasOut || out < 1 || serving.Outcome(w.outcome[i]) != serving.OK || w.warmup(i) {
-			continue
-		}
-		compared++
-		want += float64(out - 1)
-		if d := math.Abs(float64(w.offsets[i+1]-w.offsets[i]) - float64(out-1)); d != 0 {
-			different++
-			off += d
+		if _, has := w.hasGap.get(i); has && hasOut && serving.Outcome(w.outcome[i]) == serving.OK && !w.warmup(i) {
+			t.Look(int(w.offsets[i+1]-w.offsets[i]), float64(out))
 		}
 	}
-	if compared == 0 || float64(different) > chunkShare*float64(compared) || off > chunkShare*want {
-		return "chunk", different, compared
-	}
-	return "token", different, compared
+	return t
 }
 
 func (w *rows) notes(r *serving.Run) {
@@ -250,8 +234,8 @@ func (w *rows) notes(r *serving.Run) {
 	if warm > 0 {
 		note("%d warm-up requests are left out", warm)
 	}
-	if _, different, compared := w.gapKind(); different > 0 {
-		note("%d of %d completed requests have another number of gaps in inter_chunk_latency than output tokens − 1: there the gaps are between chunks, not tokens", different, compared)
+	if t := w.gapTally(); t.Different > 0 {
+		note("%d of %d completed requests have another number of gaps in inter_chunk_latency than output tokens − 1: there the gaps are between chunks, not tokens", t.Different, t.Compared)
 	}
 	if w.ids.Len() >= maxIDs {
 		note("ids beyond the first %d are left out", maxIDs)
@@ -296,9 +280,9 @@ func (w *rows) table(name, path string) *column.Table {
 	floats(serving.TPOT, "inter_token_latency", &w.tpot)
 	floats(serving.E2E, "request_latency", &w.e2e)
 	if w.hasGap.n > 0 {
-		kind, _, _ := w.gapKind()
+		tally := w.gapTally()
 		_, valid := w.hasGap.done(w.n)
-		t.Gaps(serving.Column{Name: string(serving.ITL), Kind: serving.KindGaps, From: "inter_chunk_latency", Unit: w.units[string(serving.ITL)], How: "sibling", Gaps: kind}, w.gaps, w.offsets, valid)
+		t.Gaps(serving.Column{Name: string(serving.ITL), Kind: serving.KindGaps, From: "inter_chunk_latency", Unit: w.units[string(serving.ITL)], How: "sibling", Gaps: tally.Kind()}, w.gaps, w.offsets, valid)
 	}
 	return t
 }

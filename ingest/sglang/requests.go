@@ -14,9 +14,6 @@ const (
 	maxGaps      = 1 << 30 // of a record, so that offsets fit 32 bits
 	maxErrorText = 64 << 10
 	maxReasons   = 1000
-	// chunkShare is the share of requests and of tokens above which the gaps
-	// count as gaps between chunks.
-	chunkShare = 0.01
 )
 
 var errTooManyGaps = errors.New("more than 2^30 gaps in one record")
@@ -231,13 +228,6 @@ type tableBuilder struct {
 	table *column.Table
 }
 
-func (t *tableBuilder) all(valid serving.Bitmap) serving.Bitmap {
-	if valid.Count() == t.rows {
-		return nil
-	}
-	return valid
-}
-
 // outcomes decides which requests completed: no error, and a token or a first
 // chunk to show for it.
 func (t *tableBuilder) outcomes() {
@@ -279,7 +269,7 @@ func (t *tableBuilder) counts(name string, m serving.MetricKey) {
 			t.problem(name, i, "%g, want a whole number; taken as missing", v)
 		}
 	}
-	t.table.Ints(serving.Column{Name: string(m), Kind: serving.KindCount, From: name, Unit: "tokens", How: "dialect"}, values, t.all(valid))
+	t.table.Ints(serving.Column{Name: string(m), Kind: serving.KindCount, From: name, Unit: "tokens", How: "dialect"}, values, column.AllRows(valid, t.rows))
 }
 
 // arrivals adds arrival times, from the first request on: the client's clock has
@@ -296,123 +286,56 @@ func (t *tableBuilder) arrivals() {
 		t.problem(keyStarts, i, "%g s after the first request; taken as missing", late)
 	})
 	if valid.Count() > 0 {
-		t.table.Ints(serving.Column{Name: serving.ColArrival, Kind: serving.KindTime, Relative: true, From: keyStarts, Unit: "s", How: "dialect"}, values, t.all(valid))
-	}
-}
-
-type durations struct {
-	values []float64
-	valid  serving.Bitmap
-}
-
-func (t *tableBuilder) durations() durations {
-	return durations{make([]float64, t.rows), serving.NewBitmap(t.rows)}
-}
-
-func (d durations) set(i int, v float64) {
-	d.values[i] = v
-	d.valid.Set(i)
-}
-
-func (t *tableBuilder) add(d durations, m serving.MetricKey, from, how string) {
-	if d.valid.Count() > 0 {
-		t.table.Floats(serving.Column{Name: string(m), Kind: serving.KindDuration, From: from, Unit: "s", How: how}, d.values, t.all(d.valid))
+		t.table.Ints(serving.Column{Name: serving.ColArrival, Kind: serving.KindTime, Relative: true, From: keyStarts, Unit: "s", How: "dialect"}, values, column.AllRows(valid, t.rows))
 	}
 }
 
 // times adds TTFT, E2E, TPOT and the gaps. All are seconds in the file and here.
 func (t *tableBuilder) times() {
-	ttft, e2e, tpot := t.durations(), t.durations(), t.durations()
-	var odd oddities
+	ttft, e2e, tpot := column.NewDurations(t.rows), column.NewDurations(t.rows), column.NewDurations(t.rows)
+	var odd column.GapTally
 	for i := range t.rows {
 		first := t.a.value(keyTTFTs, i)
 		if first > 0 { // 0.0: no chunk came
-			ttft.set(i, first)
+			ttft.Set(i, first)
 		}
 		if !t.ok.Get(i) {
 			continue
 		}
-		decode, total := t.decode(i, first)
+		gaps, whole := t.a.row(i)
+		decode, total := column.DecodeOf(t.a.value(keyLatencies, i), first, gaps, whole)
 		if !math.IsNaN(total) {
-			e2e.set(i, total)
+			e2e.Set(i, total)
 		}
 		out := t.a.value(keyOutputLens, i)
 		if out >= 2 && decode > 0 {
-			tpot.set(i, decode/(out-1))
+			tpot.Set(i, decode/(out-1))
 		}
-		gaps, whole := t.a.row(i)
-		odd.look(len(gaps), whole, out)
+		if whole {
+			odd.Look(len(gaps), out)
+		}
 	}
-	if odd.longer > 0 && odd.oneChunk == odd.longer {
+	if odd.InOnePiece() {
 		note(t.r, "no completed request has a gap between chunks: the answers were not streamed, so that the recorded TTFT is the E2E latency and is left out")
 	} else {
-		t.add(ttft, serving.TTFT, keyTTFTs, "dialect")
+		t.table.AddDurations(serving.TTFT, ttft, keyTTFTs, "dialect")
 	}
 	if t.a.numbers[keyLatencies] != nil {
-		t.add(e2e, serving.E2E, keyLatencies, "dialect")
+		t.table.AddDurations(serving.E2E, e2e, keyLatencies, "dialect")
 	} else {
-		t.add(e2e, serving.E2E, "ttfts, itls", "derived")
+		t.table.AddDurations(serving.E2E, e2e, "ttfts, itls", "derived")
 	}
-	t.add(tpot, serving.TPOT, "ttfts, itls, output_lens", "derived")
+	t.table.AddDurations(serving.TPOT, tpot, "ttfts, itls, output_lens", "derived")
 	t.gaps(&odd)
 }
 
-// decode returns the time from the first to the last chunk and the whole
-// latency; NaN where unknown. Without latencies the gaps add up to it.
-func (t *tableBuilder) decode(i int, ttft float64) (decode, total float64) {
-	gaps, whole := t.a.row(i)
-	if lat := t.a.value(keyLatencies, i); lat > 0 {
-		if ttft > 0 && lat >= ttft {
-			return lat - ttft, lat
-		}
-		return math.NaN(), lat
-	}
-	if !whole || !(ttft > 0) {
-		return math.NaN(), math.NaN()
-	}
-	sum := 0.0
-	for _, g := range gaps {
-		sum += g
-	}
-	return sum, ttft + sum
-}
-
-// oddities counts what makes a run's gaps doubtful.
-type oddities struct {
-	compared, different int     // completed requests; of them with another number of gaps than tokens − 1
-	off, want           float64 // gaps too many or too few, gaps expected
-	longer, oneChunk    int     // of two tokens or more; of them without a gap
-}
-
-func (o *oddities) look(gaps int, whole bool, out float64) {
-	if !whole || !(out >= 1) {
-		return
-	}
-	o.compared++
-	o.want += out - 1
-	if d := math.Abs(float64(gaps) - (out - 1)); d != 0 {
-		o.different++
-		o.off += d
-	}
-	if out >= 2 {
-		o.longer++
-		if gaps == 0 {
-			o.oneChunk++
-		}
-	}
-}
-
-// gaps adds the gaps as recorded. That they are between tokens is said only
-// where the counts agree.
-func (t *tableBuilder) gaps(o *oddities) {
+// gaps adds the gaps as recorded, between tokens or chunks.
+func (t *tableBuilder) gaps(o *column.GapTally) {
 	a := t.a
 	if len(a.gaps) == 0 {
 		return
 	}
-	kind := "token"
-	if o.compared == 0 || float64(o.different) > chunkShare*float64(o.compared) || o.off > chunkShare*o.want {
-		kind = "chunk"
-	}
+	kind := o.Kind()
 	valid := serving.NewBitmap(t.rows)
 	for i := range min(t.rows, len(a.offsets)-1) {
 		valid.Set(i)
@@ -420,9 +343,9 @@ func (t *tableBuilder) gaps(o *oddities) {
 	for len(a.offsets) < t.rows+1 {
 		a.offsets = append(a.offsets, int32(len(a.gaps)))
 	}
-	t.table.Gaps(serving.Column{Name: string(serving.ITL), Kind: serving.KindGaps, From: keyITLs, Unit: "s", How: "dialect", Gaps: kind}, a.gaps, a.offsets, t.all(valid))
-	if o.different > 0 {
-		note(t.r, "%d of %d completed requests have another number of gaps in itls than output tokens − 1: there the gaps are between chunks, not tokens", o.different, o.compared)
+	t.table.Gaps(serving.Column{Name: string(serving.ITL), Kind: serving.KindGaps, From: keyITLs, Unit: "s", How: "dialect", Gaps: kind}, a.gaps, a.offsets, column.AllRows(valid, t.rows))
+	if o.Different > 0 {
+		note(t.r, "%d of %d completed requests have another number of gaps in itls than output tokens − 1: there the gaps are between chunks, not tokens", o.Different, o.Compared)
 	}
 	if b := t.r.Backend.V; kind == "token" && (b == "sglang" || b == "sglang-native") {
 		note(t.r, "SGLang's client divides the gap before a chunk evenly among the chunk's tokens: bursts do not show in ITL")

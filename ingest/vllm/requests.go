@@ -8,11 +8,6 @@ import (
 	"github.com/vreport/vreport/ingest/serving"
 )
 
-// chunkShare is the share of completed requests, and of tokens, above which the
-// gaps count as gaps between chunks: a coalesced chunk here and there is what
-// any network gives.
-const chunkShare = 0.01
-
 // requests turns the record's arrays into a table, one row a request in the
 // order of dispatch. Arrays of different lengths are aligned at their start.
 func (rec *record) requests(r *serving.Run) {
@@ -172,15 +167,7 @@ func (c *converter) counts(k array, m serving.MetricKey, name string) {
 			c.problem(k, i, "%g, want a whole number; taken as missing", v)
 		}
 	}
-	c.table.Ints(serving.Column{Name: string(m), Kind: serving.KindCount, From: name, Unit: "tokens", How: "dialect"}, values, c.all(valid))
-}
-
-// all returns nil, which means every row, in the place of a full bitmap.
-func (c *converter) all(valid serving.Bitmap) serving.Bitmap {
-	if valid.Count() == c.rows {
-		return nil
-	}
-	return valid
+	c.table.Ints(serving.Column{Name: string(m), Kind: serving.KindCount, From: name, Unit: "tokens", How: "dialect"}, values, column.AllRows(valid, c.rows))
 }
 
 func (c *converter) problem(k array, i int, format string, args ...any) {
@@ -205,81 +192,44 @@ func (c *converter) arrivals() {
 		c.problem(startTimes, i, "%g s after the first request; taken as missing", late)
 	})
 	if valid.Count() > 0 {
-		c.table.Ints(serving.Column{Name: serving.ColArrival, Kind: serving.KindTime, Relative: true, From: "start_times", Unit: "s", How: "dialect"}, values, c.all(valid))
+		c.table.Ints(serving.Column{Name: serving.ColArrival, Kind: serving.KindTime, Relative: true, From: "start_times", Unit: "s", How: "dialect"}, values, column.AllRows(valid, c.rows))
 	}
 }
 
 // times adds TTFT, E2E, TPOT and the gaps. All are seconds in the file and here.
 func (c *converter) times() {
 	a := &c.rec.arrays
-	ttft := durations{make([]float64, c.rows), serving.NewBitmap(c.rows)}
-	e2e := durations{make([]float64, c.rows), serving.NewBitmap(c.rows)}
-	tpot := durations{make([]float64, c.rows), serving.NewBitmap(c.rows)}
-	var odd oddities
+	ttft, e2e, tpot := column.NewDurations(c.rows), column.NewDurations(c.rows), column.NewDurations(c.rows)
+	var odd column.GapTally
+	noTTFT := 0
 	for i := range c.rows {
 		first := c.value(ttfts, i)
 		if first > 0 { // 0.0: no chunk came
-			ttft.set(i, first)
+			ttft.Set(i, first)
 		} else if c.ok.Get(i) && a.has[ttfts] {
-			odd.noTTFT++
+			noTTFT++
 		}
 		if !c.ok.Get(i) {
 			continue
 		}
-		decode, total := c.decode(i, first)
+		gaps, whole := c.row(i)
+		decode, total := column.DecodeOf(c.value(latencies, i), first, gaps, whole)
 		if !math.IsNaN(total) {
-			e2e.set(i, total)
+			e2e.Set(i, total)
 		}
 		out := c.value(outputLens, i)
 		if out >= 2 && decode > 0 {
-			tpot.set(i, decode/(out-1))
+			tpot.Set(i, decode/(out-1))
 		}
-		c.look(i, out, &odd)
-	}
-	c.duration(ttft, serving.TTFT, c.from(ttfts), "dialect")
-	c.duration(e2e, serving.E2E, c.fromE2E(), c.howE2E())
-	c.duration(tpot, serving.TPOT, c.from(latencies, ttfts, itls, outputLens), "derived")
-	c.gaps(&odd)
-	c.notes(&odd)
-}
-
-// durations is a column in the making.
-type durations struct {
-	values []float64
-	valid  serving.Bitmap
-}
-
-func (d durations) set(i int, v float64) {
-	d.values[i] = v
-	d.valid.Set(i)
-}
-
-// decode returns the time from the first to the last chunk of a completed
-// request and its whole latency; NaN where unknown. Without latencies the sum
-// of the gaps is exact: it is how vLLM's own figures come out.
-func (c *converter) decode(i int, ttft float64) (decode, total float64) {
-	gaps, whole := c.row(i)
-	if lat := c.value(latencies, i); lat > 0 {
-		if ttft > 0 && lat >= ttft {
-			return lat - ttft, lat
+		if whole {
+			odd.Look(len(gaps), out)
 		}
-		return math.NaN(), lat
 	}
-	if !whole || !(ttft > 0) {
-		return math.NaN(), math.NaN()
-	}
-	sum := 0.0
-	for _, g := range gaps {
-		sum += g
-	}
-	return sum, ttft + sum
-}
-
-func (c *converter) duration(d durations, m serving.MetricKey, from, how string) {
-	if d.valid.Count() == 0 {
-		return
-	}
-	c.table.Floats(serving.Column{Name: string(m), Kind: serving.KindDuration, From: from, Unit: "s", How: how}, d.values, c.all(d.valid))
+	c.table.AddDurations(serving.TTFT, ttft, c.from(ttfts), "dialect")
+	c.table.AddDurations(serving.E2E, e2e, c.fromE2E(), c.howE2E())
+	c.table.AddDurations(serving.TPOT, tpot, c.from(latencies, ttfts, itls, outputLens), "derived")
+	c.gaps(odd.Kind())
+	c.notes(&odd, noTTFT)
 }
 
 func (c *converter) fromE2E() string {
@@ -296,46 +246,11 @@ func (c *converter) howE2E() string {
 	return "derived"
 }
 
-// oddities counts what makes a run's figures doubtful.
-type oddities struct {
-	noTTFT    int     // completed without a first-token time
-	compared  int     // completed requests with gaps and an output length
-	different int     // of them, another number of gaps than output tokens − 1
-	gapsOff   float64 // gaps too many or too few
-	gapsWant  float64
-	longer    int // completed, two tokens or more
-	oneChunk  int // of them, without a gap
-}
-
-func (c *converter) look(i int, out float64, odd *oddities) {
-	gaps, whole := c.row(i)
-	if !whole || !(out >= 1) {
-		return
-	}
-	odd.compared++
-	odd.gapsWant += out - 1
-	if off := math.Abs(float64(len(gaps)) - (out - 1)); off != 0 {
-		odd.different++
-		odd.gapsOff += off
-	}
-	if out >= 2 {
-		odd.longer++
-		if len(gaps) == 0 {
-			odd.oneChunk++
-		}
-	}
-}
-
-// gaps adds the gaps as recorded. They are between chunks; that chunks are
-// tokens is said only where the counts agree.
-func (c *converter) gaps(odd *oddities) {
+// gaps adds the gaps as recorded, between tokens or chunks.
+func (c *converter) gaps(kind string) {
 	a := &c.rec.arrays
 	if len(a.gaps) == 0 {
 		return
-	}
-	kind := "token"
-	if odd.compared == 0 || float64(odd.different) > chunkShare*float64(odd.compared) || odd.gapsOff > chunkShare*odd.gapsWant {
-		kind = "chunk"
 	}
 	valid := serving.NewBitmap(c.rows)
 	for i := range min(c.rows, a.len(itls)) {
@@ -344,18 +259,18 @@ func (c *converter) gaps(odd *oddities) {
 	for len(a.offsets) < c.rows+1 {
 		a.offsets = append(a.offsets, int32(len(a.gaps)))
 	}
-	c.table.Gaps(serving.Column{Name: string(serving.ITL), Kind: serving.KindGaps, From: "itls", Unit: "s", How: "dialect", Gaps: kind}, a.gaps, a.offsets, c.all(valid))
+	c.table.Gaps(serving.Column{Name: string(serving.ITL), Kind: serving.KindGaps, From: "itls", Unit: "s", How: "dialect", Gaps: kind}, a.gaps, a.offsets, column.AllRows(valid, c.rows))
 }
 
-func (c *converter) notes(odd *oddities) {
+func (c *converter) notes(odd *column.GapTally, noTTFT int) {
 	note := func(format string, args ...any) { c.run.Notes = append(c.run.Notes, fmt.Sprintf(format, args...)) }
-	if odd.different > 0 {
-		note("%d of %d completed requests have another number of gaps in itls than output tokens − 1: there the gaps are between chunks, not tokens", odd.different, odd.compared)
+	if odd.Different > 0 {
+		note("%d of %d completed requests have another number of gaps in itls than output tokens − 1: there the gaps are between chunks, not tokens", odd.Different, odd.Compared)
 	}
-	if odd.longer > 0 && odd.oneChunk == odd.longer {
+	if odd.InOnePiece() {
 		note("no completed request has a gap: the answers came in one piece, so that TTFT is E2E and there is no TPOT")
 	}
-	if odd.noTTFT > 0 {
-		note("%d completed requests have no time to first token (0.0 in ttfts)", odd.noTTFT)
+	if noTTFT > 0 {
+		note("%d completed requests have no time to first token (0.0 in ttfts)", noTTFT)
 	}
 }
