@@ -92,11 +92,11 @@ calibrate:
 
 # The rules were tuned on seeds 1 to 10: other seeds say how good they are.
 study-diagnosis:
-	$(GO) run ./samples/study -from 101 -to 110
+	$(GO) run ./samples/studies/diagnosis -from 101 -to 110
 
-# Some minutes. Seeds 1 to 100 are for tuning: go run ./samples/comparestudy -from 1 -to 100 -list
+# Some minutes, of the seeds in the table. Seeds 1 to 100 are for tuning: go run ./samples/studies/compare -from 1 -to 100 -list
 study-compare:
-	$(GO) run ./samples/comparestudy
+	$(GO) run ./samples/studies/compare
 
 golden: $(BUNDLE)
 	$(GO) test $$(grep -rlE --include='*_test.go' 'flag\.Bool\("update"' analyze cmd ingest render samples templates --exclude-dir=node_modules | xargs -n1 dirname | sort -u | sed 's|^|./|') -update

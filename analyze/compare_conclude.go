@@ -77,10 +77,10 @@ func (c *comparing) title(faster, slower []*CompareRow) string {
 		return fmt.Sprintf("%s is worse: %s", name, change(slower[0]))
 	case o.Verdict == VerdictBetter:
 		return fmt.Sprintf("%s is better: %s", name, change(faster[0]))
-	case o.withheld() != nil:
-		return fmt.Sprintf("%s has requests of other lengths (%s): whether the server got %s cannot be told", name, o.withheld().Lengths, direction(o.withheld()))
 	case o.Cause == "mix":
 		return fmt.Sprintf("%s has other requests: what changed is their mix, not the speed within slices", name)
+	case o.withheld() != nil:
+		return fmt.Sprintf("%s has requests of other lengths (%s): whether the server got %s cannot be told", name, o.withheld().Lengths, direction(o.withheld()))
 	case o.Verdict == VerdictEquivalent:
 		return fmt.Sprintf("%s is equivalent: every headline figure is within its threshold", name)
 	case len(o.Pairs) == 0 && len(o.Headline) == 0:

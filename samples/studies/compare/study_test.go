@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 )
@@ -39,5 +41,24 @@ func TestPower(t *testing.T) {
 		if p := power(tc.ratio, tc.alpha); p < tc.lo || p > tc.hi {
 			t.Errorf("power of %v at %v is %v, want %v to %v", tc.ratio, tc.alpha, p, tc.lo, tc.hi)
 		}
+	}
+}
+
+// The published table is of the rows and seeds that the command runs by itself.
+func TestPublishedTable(t *testing.T) {
+	doc, err := os.ReadFile("../../../docs/compare-study.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows {
+		for _, c := range r.counts {
+			line := fmt.Sprintf("| %s | %d–%d | %s | %s |", r.what, r.first, r.first+uint64(r.most)-1, c.of, c.wanted)
+			if !strings.Contains(string(doc), line) {
+				t.Errorf("docs/compare-study.md lacks %s", line)
+			}
+		}
+	}
+	if !strings.Contains(string(doc), powerText()) {
+		t.Errorf("docs/compare-study.md lacks the power: %s", powerText())
 	}
 }

@@ -1,8 +1,8 @@
-// Command study measures how well the diagnosis finds what was planted: it
+// Command diagnosis measures how well the diagnosis finds what was planted: it
 // simulates every scenario for a range of seeds, diagnoses each from all of its
 // files and from every kind of file alone, and prints the confusion matrix.
 //
-//	go run ./samples/study -from 101 -to 110
+//	go run ./samples/studies/diagnosis -from 101 -to 110
 package main
 
 import (

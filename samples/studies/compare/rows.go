@@ -35,7 +35,8 @@ func (b bound) met(hits, trials int) bool {
 type row struct {
 	name    string
 	what    string
-	most    int // trials
+	first   uint64 // the first of the published seeds
+	most    int    // trials
 	compare func(seed uint64) (*analyze.Comparison, error)
 	counts  []count
 }
@@ -61,17 +62,24 @@ const (
 	extra = 100
 )
 
+// The first of the published seeds. After those of 1001 to 1040 had shaped the estimate
+// of drift, long traces were published from seeds that nothing was tuned on.
+const (
+	published = 1001
+	unseen    = 2001
+)
+
 // seldom is wanted of all pairs of the same thing.
 var seldom = []count{{"called better, worse or mixed", bound{0.05, true}, called}}
 
 // rows lists the studies in the order of the table.
 var rows = []row{
 	{
-		"same-trace", "A/A: traces of two pools, three repeats a side, runs differ by 2 %", full,
+		"same-trace", "A/A: traces of two pools, three repeats a side, runs differ by 2 %", published, full,
 		trial(samples.Trial{Story: samples.SlowSlice, Noise: noise, Ratio: 1}), seldom,
 	},
 	{
-		"slice", "the same with TTFT and TPOT of one slice 12 % slower", full,
+		"slice", "the same with TTFT and TPOT of one slice 12 % slower", published, full,
 		trial(samples.Trial{Story: samples.SlowSlice, Noise: noise, Ratio: planted}),
 		[]count{
 			{"called worse or mixed, with that slice's TTFT or TPOT called slower", bound{0.95, false}, found},
@@ -79,30 +87,30 @@ var rows = []row{
 		},
 	},
 	{
-		"mix", "traces of one pool in which only the mix of requests changed", full,
+		"mix", "traces of one pool in which only the mix of requests changed", published, full,
 		trial(samples.Trial{Story: samples.OtherMix, Noise: noise, Fresh: true, Requests: 2 * requests}),
 		[]count{{"put down to the mix, and not called better, worse or mixed", bound{0.95, false}, mix}},
 	},
 	{
-		"settings", "benchmark files with two settings changed", full,
+		"settings", "benchmark files with two settings changed", published, full,
 		trial(samples.Trial{Story: samples.TwoSettings, Noise: noise}),
 		[]count{{"a cause is named", bound{0, true}, caused}},
 	},
 	{
-		"same-bench", "A/A: benchmark files, three repeats a side, runs differ by 2 %", extra,
+		"same-bench", "A/A: benchmark files, three repeats a side, runs differ by 2 %", published, extra,
 		trial(samples.Trial{Story: samples.Benchmark, Noise: noise}), seldom,
 	},
 	{
-		"same-noisy", "A/A: the traces, runs differ by 5 %", extra,
+		"same-noisy", "A/A: the traces, runs differ by 5 %", published, extra,
 		trial(samples.Trial{Story: samples.SlowSlice, Noise: 0.05, Ratio: 1}), seldom,
 	},
 	{
-		"same-fresh", "A/A: the traces, other requests in each run", extra,
+		"same-fresh", "A/A: the traces, other requests in each run", published, extra,
 		trial(samples.Trial{Story: samples.SlowSlice, Noise: noise, Ratio: 1, Fresh: true}), seldom,
 	},
-	{"large-same", "A/A: two traces of 100,000 requests, times that drift for minutes", extra, large(1), seldom},
+	{"large-same", "A/A: two traces of 100,000 requests, times that drift for minutes", unseen, extra, large(1), seldom},
 	{
-		"large-slow", "the same with TTFT and TPOT 30 % slower", extra, large(1.3),
+		"large-slow", "the same with TTFT and TPOT 30 % slower", unseen, extra, large(1.3),
 		[]count{{"called worse", bound{0.95, false}, func(c *analyze.Comparison) bool { return c.Verdict == analyze.VerdictWorse }}},
 	},
 }
