@@ -61,7 +61,19 @@ func (s *Sweep) closedKnees() {
 	}
 	s.addKnee("power", k.Power, power)
 	s.addKnee("usl", k.USL, fmt.Sprintf("By the fitted scalability law throughput is highest at %s users in flight and falls beyond.", kneeNumber(k.USL.N)))
-	s.addKnee("kneedle", k.Kneedle, fmt.Sprintf("At %s users in flight the curve is farthest from the straight line between its ends (Kneedle, linear axes): a cross-check that depends on how far the sweep goes.", kneeNumber(k.Kneedle.N)))
+	s.addKnee("kneedle", k.Kneedle, fmt.Sprintf("At %s users in flight the curve is farthest from the straight line between its ends (Kneedle, linear axes): a cross-check that depends on how far the sweep goes.%s", kneeNumber(k.Kneedle.N), bendsText(k.Bends)))
+}
+
+// bendsText says where other definitions put the bend.
+func bendsText(bends []stat.Bend) string {
+	if len(bends) == 0 {
+		return ""
+	}
+	var parts []string
+	for _, b := range bends {
+		parts = append(parts, fmt.Sprintf("%s %s", b.Method, kneeNumber(b.N)))
+	}
+	return " Other definitions of the bend: " + strings.Join(parts, ", ") + "."
 }
 
 func kneeNumber(v float64) string { return fmt.Sprintf("%.3g", v) }

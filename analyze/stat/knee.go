@@ -34,8 +34,31 @@ type Knees struct {
 	Power      Knee // greatest X²/N, a level
 	USL        Knee // the peak of the scalability law, beyond which throughput falls
 	Kneedle    Knee // the geometric cross-check
+	Bends      []Bend
 	Fit        USL  // valid where Fitted
 	Fitted     bool
+}
+
+// A Bend is where another definition puts the bend of a curve. It has no confidence:
+// it stands beside the knees to show how far definitions differ.
+type Bend struct {
+	Method string // chord, L-method, hinge
+	N      float64
+}
+
+// bends are those that stand out.
+func bends(n, x []float64) []Bend {
+	var out []Bend
+	if at, far, ok := Chord(n, x, ConcaveIncreasing); ok && far >= MinChord {
+		out = append(out, Bend{"chord", at})
+	}
+	if at, ok := LMethod(n, x); ok {
+		out = append(out, Bend{"L-method", at})
+	}
+	if h, ok := FitHinge(n, x); ok && h.Sure(len(n)) {
+		out = append(out, Bend{"hinge", h.T})
+	}
+	return out
 }
 
 // Rules of what makes a knee and how it is graded (judgement).
@@ -89,6 +112,7 @@ func FindKnees(n []float64, repeats [][]float64) Knees {
 		out.Kneedle.Confidence, out.Kneedle.Reason = NotReached, "the curve has no bend that stands out from its chord"
 	}
 	out.USL = out.peak(x, noiseOf(repeats))
+	out.Bends = bends(n, x)
 	return out
 }
 

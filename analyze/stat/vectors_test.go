@@ -299,12 +299,18 @@ type load struct{ N, X []float64 }
 func testSweep(t *testing.T, v *vector) {
 	in, want := read[load, struct {
 		Kneedle float64 `json:"kneedle_linear"`
+		Chord   float64 `json:"chord_linear"`
+		LMethod float64
 		Power   float64 `json:"power_argmax"`
 		NStar   float64 `json:"n_star"`
 	}](t, v)
 	v.check(t, "power knee", PowerKnee(in.N, in.X), want.Power)
 	k, _ := Kneedle(in.N, in.X, ConcaveIncreasing, 1)
 	v.check(t, "Kneedle", k, want.Kneedle)
+	c, _, _ := Chord(in.N, in.X, ConcaveIncreasing)
+	v.check(t, "chord", c, want.Chord)
+	l, _ := LMethod(in.N, in.X)
+	v.check(t, "L-method", l, want.LMethod)
 	v.check(t, "N*", saturation(in.N, in.X), want.NStar)
 	testUSL(t, v)
 	testHinge(t, v)
@@ -333,12 +339,22 @@ func testKneedle(t *testing.T, v *vector) {
 		Direction, Curve string
 		S                json.RawMessage
 	}, struct {
-		X json.RawMessage `json:"kneedle_x"`
+		X     json.RawMessage `json:"kneedle_x"`
+		Chord *float64        `json:"chord_x"`
+		Far   float64         `json:"chord_dist"`
 	}](t, v)
 	curve := map[string]Curve{
 		"concave increasing": ConcaveIncreasing, "concave decreasing": ConcaveDecreasing,
 		"convex increasing": ConvexIncreasing, "convex decreasing": ConvexDecreasing,
 	}[in.Curve+" "+in.Direction]
+	if want.Chord != nil {
+		at, far, ok := Chord(in.X, in.Y, curve)
+		if !ok {
+			t.Error("no point is farthest from the chord")
+		}
+		v.check(t, "chord", at, *want.Chord)
+		v.check(t, "distance", far, want.Far)
+	}
 	s, x := list(t, in.S), list(t, want.X)
 	for i := range s {
 		got, ok := Kneedle(in.X, in.Y, curve, *s[i])
