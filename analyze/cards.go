@@ -15,7 +15,7 @@ func (s *Summary) cards(rep *Report) {
 		return
 	}
 	if r, why := focus(rep); r != nil {
-		s.runCards(r, why)
+		s.runCards(rep, r, why)
 		return
 	}
 	if sl := Value[Slices](rep); sl != nil {
@@ -74,7 +74,7 @@ func mostPower(x *Sweep) *SweepPoint {
 	return best
 }
 
-func (s *Summary) runCards(r *RunStats, why string) {
+func (s *Summary) runCards(rep *Report, r *RunStats, why string) {
 	sub := r.Run.Label
 	if why != "" {
 		sub += ": " + why
@@ -93,6 +93,11 @@ func (s *Summary) runCards(r *RunStats, why string) {
 		add(Card{Label: "Goodput", Metric: "goodput_share", Unit: serving.Share, Value: g.Share, N: g.Of})
 	}
 	add(failedCard(r.Counts))
+	if c, ok := ceilingCard(rep, r); ok {
+		add(c)
+	} else if k, ok := ceilingChip(rep); ok {
+		s.Chips = append(s.Chips, k)
+	}
 }
 
 // latencyCards are the tails of the four times of a request.

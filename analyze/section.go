@@ -30,7 +30,7 @@ var Sections = []*Section{
 	{Name: "summary", Title: "Summary", Nav: "Summary",
 		Doc:   "What was measured, and the figures to see first.",
 		Needs: "any input",
-		After: []string{"compare", "runs", "latency", "diagnosis", "sweeps", "slices", "servers", "timeline", "quality", "inputs"}, Run: runSummary},
+		After: []string{"compare", "runs", "latency", "diagnosis", "sweeps", "ceilings", "slices", "servers", "timeline", "quality", "inputs"}, Run: runSummary},
 	{Name: "compare", Title: "Before and after", Nav: "Verdict", Sides: true,
 		Doc:   "Whether the second side is better or worse, for whom, and how sure that is.",
 		Needs: "two sides with something in common (vreport compare)", After: []string{"runs", "slices", "servers", "quality"}, Run: runCompare},

@@ -292,12 +292,38 @@ func levelMarks(cv sweepCurve, at map[int][]any) []object {
 		if slo[i] {
 			ink = inkSLO
 		}
-		text := strings.Join(names[i], ", ")
+		// A name a line: two beside each other are wider than what is left of a phone's
+		// screen.
+		text := strings.Join(names[i], "\n")
+		label := object{"show": true, "position": "bottom", "distance": 8, "color": ink, "fontWeight": 600, "formatter": "{b}", "backgroundColor": inkPanel, "padding": []int{1, 4}, "borderRadius": 3}
+		if side := sideOfLabel(i, at); side != "" {
+			label["align"] = side
+		}
 		out = append(out, object{"coord": at[i], "name": text, "symbol": "diamond", "symbolSize": 24,
-			"itemStyle": object{"color": "transparent", "borderColor": ink, "borderWidth": 2.5},
-			"label":     object{"show": true, "position": "bottom", "distance": 8, "color": ink, "fontWeight": 600, "formatter": "{b}", "backgroundColor": inkPanel, "padding": []int{1, 4}, "borderRadius": 3}})
+			"itemStyle": object{"color": "transparent", "borderColor": ink, "borderWidth": 2.5}, "label": label})
 	}
 	return out
+}
+
+// sideOfLabel keeps the label of a point near an edge of the chart inside of it: there
+// the text ends, or begins, at the point.
+func sideOfLabel(i int, at map[int][]any) string {
+	lo, hi := math.Inf(1), math.Inf(-1)
+	x := func(p []any) float64 { v, _ := p[0].(float64); return v }
+	for _, p := range at {
+		lo, hi = min(lo, x(p)), max(hi, x(p))
+	}
+	place := (x(at[i]) - lo) / max(hi-lo, 1e-9)
+	if lo > 0 && hi > 20*lo { // a logarithmic axis
+		place = math.Log(x(at[i])/lo) / math.Log(hi/lo)
+	}
+	switch {
+	case place > 0.8:
+		return "right"
+	case place < 0.1:
+		return "left"
+	}
+	return ""
 }
 
 func levelLabel() object {

@@ -202,14 +202,17 @@ func addNamedLines(series object, s *analyze.Sweep, label bool, lo, hi float64, 
 		if slo {
 			ink = inkSLO
 		}
-		l := object{"show": label, "formatter": "{b}", "color": ink, "fontWeight": 600, "fontSize": 11, "position": "end", "distance": -13 - 13*row, "align": "left", "padding": []int{0, 3, 0, 5}, "backgroundColor": inkPanel}
-		if place(points[i].x) > 0.8 {
+		l := object{"show": label, "formatter": "{b}", "color": ink, "fontWeight": 600, "fontSize": 11, "position": "end", "distance": -13 * (row + len(names)), "align": "left", "padding": []int{0, 3, 0, 5}, "backgroundColor": inkPanel}
+		// A name a line, on the side with more room: both hold on a phone's screen.
+		before := place(points[i].x) > 0.5
+		if before {
 			l["align"], l["padding"] = "right", []int{0, 5, 0, 3}
 		}
-		addLine(series, object{"name": strings.Join(names, ", "), "xAxis": sig4(points[i].x), "lineStyle": object{"color": ink, "type": "solid", "width": 1.5}, "label": l})
-		// The next label goes a line lower where it would run into this one.
-		if j < len(points) && place(points[j].x)-place(points[i].x) < 0.25 {
-			row = (row + 1) % 4
+		addLine(series, object{"name": strings.Join(names, "\n"), "xAxis": sig4(points[i].x), "lineStyle": object{"color": ink, "type": "solid", "width": 1.5}, "label": l})
+		// The next label goes below this one where it would run into it: both between
+		// the lines, or on one side of them and near.
+		if j < len(points) && (!before && place(points[j].x) > 0.5 || place(points[j].x)-place(points[i].x) < 0.4) && row < 3 {
+			row += len(names)
 		} else {
 			row = 0
 		}
