@@ -23,6 +23,7 @@ const (
 // Rules of what counts as a limit that was hit (judgement).
 const (
 	atBatchLimit = 0.75 // of the limit run by Little's law: a run's start and end are in the mean
+	overLimit    = 1.2  // of the limit by Little's law: what waits for its first token is in the mean
 	atGaugeLimit = 0.95 // of the limit by the engine's own gauge
 	poolFull     = 0.97 // of the KV pool
 )
@@ -74,7 +75,7 @@ func (r *Region) stop(s *Sweep, ev stopEvidence) {
 			set(StoppedBySeqs, text+fmt.Sprintf(", and the engine ran %s", number(ev.running.V)))
 		case ev.running.OK:
 			r.Evidence = append(r.Evidence, text+fmt.Sprintf(", and the engine ran no more than %s", number(ev.running.V)))
-		case run.OK && run.V >= atBatchLimit*all && run.V <= 1.1*all:
+		case run.OK && run.V >= atBatchLimit*all && run.V <= overLimit*all:
 			set(StoppedBySeqs, text)
 		default:
 			r.Evidence = append(r.Evidence, text+", which is not what runs at once")
