@@ -133,4 +133,8 @@ func (m *mdWriter) mixRows(c *analyze.Comparison) {
 		t.add(figureName(x.Figure), FormatDelta(u, x.Total), FormatDelta(u, x.Mix), FormatDelta(u, x.Within))
 	}
 	t.write(m)
+	if len(c.Pairs) > 1 {
+		m.line("<sub>" + mixOfAll + ".</sub>")
+		m.line("")
+	}
 }

@@ -277,11 +277,15 @@ func orWord(s, word string) string {
 	return s
 }
 
+// mixOfAll tells the split's figures from those of the other tables, which may even
+// point the other way.
+const mixOfAll = "All requests of the paired levels count together here; where there are several levels, the figures that decide are means over them"
+
 func mixTable(list []analyze.MixShift) *Table {
 	if len(list) == 0 {
 		return nil
 	}
-	t := &Table{ID: "compare-mix", Caption: "Mix or speed: what of each change other requests explain, and what happened to requests of the same kind, by " + dimNames(list[0].Dims), Head: []Head{col("Figure"),
+	t := &Table{ID: "compare-mix", Caption: "Mix or speed: what of each change other requests explain, and what happened to requests of the same kind, by " + dimNames(list[0].Dims) + ". " + mixOfAll, Head: []Head{col("Figure"),
 		metricCol("Change", serving.Seconds), metricCol("from the mix", serving.Seconds), metricCol("within cells", serving.Seconds), col("Moved most"), numCol("Left out", "of requests", "")}}
 	for _, m := range list {
 		u := figureUnit(m.Figure)

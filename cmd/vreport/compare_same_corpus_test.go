@@ -63,3 +63,28 @@ func TestCorpusPairsWorkloads(t *testing.T) {
 		t.Errorf("%d pairs and %d unpaired, want 3 and 1", n, u)
 	}
 }
+
+// Scrapes alone are sides: an idle engine is named as one that served nobody, halves
+// of one series are never called, and of two engines the models are named.
+func TestCorpusScrapesAsSides(t *testing.T) {
+	dir := filepath.Join(os.Getenv("VREPORT_CORPUS"), "prom")
+	idle, loaded := filepath.Join(dir, "vllm_0.25.1_idle.txt"), filepath.Join(dir, "vllm_0.25.1_loaded.txt")
+	if _, err := os.Stat(loaded); os.Getenv("VREPORT_CORPUS") == "" || err != nil {
+		t.Skip("VREPORT_CORPUS has no scrapes")
+	}
+	if _, c := compared(t, idle, loaded); c["verdict"] != "undecided" || !strings.Contains(c["title"].(string), "the servers of before finished no request") {
+		t.Errorf("idle against loaded: %s: %s", c["verdict"], c["title"])
+	}
+	series := filepath.Join(dir, "synthetic_series")
+	if _, c := compared(t, filepath.Join(series, "m_00[012]?.prom"), filepath.Join(series, "m_00[34]?.prom")); c["verdict"] != "undecided" || len(c["rows"].([]any)) == 0 {
+		t.Errorf("before and after a restart: %s: %s", c["verdict"], c["title"])
+	}
+	_, c := compared(t, loaded, filepath.Join(dir, "vllm_v0_0.6_kubeai.txt"))
+	keys := map[string]bool{}
+	for _, x := range c["changed_settings"].([]any) {
+		keys[x.(map[string]any)["key"].(string)] = true
+	}
+	if c["verdict"] != "undecided" || !keys["model"] || !keys["gpu_memory_utilization"] || !keys["mean prompt tokens"] {
+		t.Errorf("another model, memory and prompts of 10 tokens: %s, changed %v", c["verdict"], keys)
+	}
+}
