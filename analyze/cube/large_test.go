@@ -35,7 +35,7 @@ var nearLarge = cmp.Options{cmpopts.EquateEmpty(), cmp.Comparer(func(a, b *Summa
 		return false
 	}
 	for i := range x.CDF {
-		if y.N <= int64(rawLimit) && math.Abs(x.CDF[i]-y.CDF[i]) > 1e-9*(1+x.CDF[i]) {
+		if y.N <= int64(rawLimit) && math.Abs(x.CDF[i]-y.CDF[i]) > 1e-9*(1+math.Abs(x.CDF[i])) {
 			return false
 		}
 	}
