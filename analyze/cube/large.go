@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"runtime/debug"
 	"slices"
 
 	"github.com/vreport/vreport/ingest/serving"
@@ -18,6 +19,9 @@ func (s *scanner) fillLarge(ctx context.Context, src serving.Requests, plan *Pla
 		return nil, err
 	}
 	s.workers = plan.threads(s.workers)
+	if found.rows > manyRows {
+		defer collectOften()()
+	}
 	fams := s.lay.families(views)
 	for i := range fams {
 		fams[i].choose(s.lay, plan, found.rows)
@@ -63,6 +67,15 @@ func (s *scanner) fillLarge(ctx context.Context, src serving.Requests, plan *Pla
 		return nil, err
 	}
 	return c, nil
+}
+
+// collectOften has the collector let the heap grow by a third of what is in use,
+// not to twice of it, and returns what undoes it. The scans of a large source
+// have most of their memory from the start on and leave little behind: in
+// minutes it costs a few collections.
+func collectOften() func() {
+	was := debug.SetGCPercent(33)
+	return func() { debug.SetGCPercent(was) }
 }
 
 // threadBytes is what a goroutine of a scan takes: its histograms, batches and
