@@ -120,7 +120,7 @@ func onsetOf(s *signal, h search) (onset, bool) {
 		if l < base*r.ratio || l-base < r.more || rise(r, base, l) < worthwhile*rise(r, base, top) {
 			continue
 		}
-		if r.scaled(l)-r.scaled(base) < h.sigmas*sigma || l <= wavers {
+		if r.scaled(l)-r.scaled(base) < h.sigmas*sigma || l <= wavers || at[cuts[i]] < h.quiet {
 			continue
 		}
 		if math.IsNaN(o.from) {

@@ -3,6 +3,7 @@ package analyze
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -37,6 +38,7 @@ type Incident struct {
 	Figures  []IncidentFigure
 	Counters []IncidentCounter
 	Replicas []IncidentReplica
+	Skews    []Skew
 	Examples []Replay
 
 	Workload []WorkloadShare
@@ -133,7 +135,7 @@ func (u *diagSubject) incident(ctx context.Context, in *Input, d *Diagnosis) (*I
 	v.replicas()
 	var notes []string
 	v.snapshot(in)
-	if err := v.examples(ctx); err != nil {
+	if err := errors.Join(v.examples(ctx), v.skews(ctx)); err != nil {
 		return nil, nil, err
 	}
 	v.measures(in)

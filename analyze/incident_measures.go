@@ -298,7 +298,7 @@ func (v *incidentView) deploys() []Event {
 func (v *incidentView) beforeOnset(e Event) string {
 	first, what := v.inc.Window.From, "the window's begin"
 	if len(v.inc.Onsets) > 0 {
-		first, what = v.inc.Onsets[0].At, "the first change ("+v.inc.Onsets[0].Signal+")"
+		first, what = v.inc.Onsets[0].At, "the first change ("+signalWords(v.inc.Onsets[0].Signal)+")"
 	}
 	d := float64(first-e.At) / 1e9
 	if d < 0 {
@@ -313,7 +313,7 @@ func (v *incidentView) analysis() {
 	if len(v.inc.Onsets) > 0 {
 		var order []string
 		for _, o := range v.inc.Onsets[:min(len(v.inc.Onsets), 6)] {
-			order = append(order, fmt.Sprintf("%s at %s ± %s", o.Signal, v.moment(o.At), seconds(signif(o.Width))))
+			order = append(order, fmt.Sprintf("%s at %s ± %s", signalWords(o.Signal), v.moment(o.At), seconds(signif(o.Width))))
 		}
 		add(Measure{Text: "What changed first: " + strings.Join(order, ", then ") + ".", Because: "change points of each signal; closer together than their windows, their order is not known"})
 	}
@@ -340,6 +340,15 @@ func (v *incidentView) analysis() {
 	}
 	v.restarts()
 	v.sustainable()
+}
+
+// signalWords names a signal in a sentence.
+func signalWords(s string) string {
+	if w, ok := map[string]string{"ttft": "TTFT", "ttft_tail": "the tail of TTFT", "tpot": "TPOT", "tpot_tail": "the tail of TPOT", "kv_usage": "KV usage", "failed": "the failed share",
+		"arrivals": "arriving requests/s", "cache_missed": "the prompt share not in the prefix cache"}[s]; ok {
+		return w
+	}
+	return strings.ReplaceAll(s, "_", " ")
 }
 
 // moment writes a time as the rest of the incident does.

@@ -19,6 +19,7 @@ import (
 type Options struct {
 	Map       []column.Mapping      // canonical = column : unit, of traces
 	Workloads []column.WorkloadRule // names for workloads that no column says
+	Clocks    []ClockOffset         // what to add to the times of sources whose clock is off
 	Side      serving.Side          // where a trace's times were measured; "" to find out
 	UseMTime  bool                  // file times may date scrapes
 	KeepRaw   bool                  // keep every scraped series as it is, for the user's own PromQL
@@ -329,5 +330,5 @@ func join(ctx context.Context, ds *serving.Dataset, files []found, all []loaded,
 	labelWorkloads(ds, opt.Workloads)
 	assembleServers(ds, files, all, opt)
 	describe(ds)
-	return nil
+	return setClocks(ds, opt.Clocks)
 }

@@ -30,6 +30,8 @@ func fixtureIncident() *analyze.Incidents {
 			{Name: serving.FinishedTotal, By: []serving.Term{{Dim: hostileDim, Value: hostileText}}, Unit: serving.RequestsUnit, Server: "vllm-0", Before: some(250), During: some(450)}},
 		Replicas: []analyze.IncidentReplica{{Name: hostileText, Source: "scrapes", Before: analyze.ReplicaState{RequestsPerSecond: some(1), TTFT: some(.05), Waiting: some(0)}, During: analyze.ReplicaState{RequestsPerSecond: some(2), TTFT: some(.3), Waiting: some(20), KV: some(.99), Preemptions: some(12), Restarts: 1}},
 			{Name: "vllm-1", Source: "scrapes"}},
+		Skews: []analyze.Skew{{Source: hostileText, Against: "requests", Offset: 2.5, Uncertainty: .02, N: 412, How: "the same requests on both sides", Kind: "client"},
+			{Source: "log", Against: "requests", Offset: .1, Uncertainty: 5, N: 40, How: "requests in flight", Kind: "log"}, {Source: "runs", Against: "requests", Uncertainty: 1, N: 40, How: "requests in flight", Kind: "client", Relative: true, Start: at}},
 		Examples: []analyze.Replay{{Why: "slowest TTFT", Source: "requests", File: hostileLabel, Row: 17, ID: hostileText, At: at + 300e9, Offset: 90, Outcome: "ok", Workload: hostileText, Replica: "vllm-0", TTFT: some(4.2), E2E: some(9), Queue: some(4), Prompt: some(512), Output: some(128)},
 			{Why: "did not finish", Source: "requests", File: "requests.parquet", Row: 3, At: at + 310e9, Offset: 100, Outcome: "timeout"}},
 		Workload: []analyze.WorkloadShare{{Source: "requests", Before: analyze.WorkloadState{PerSecond: some(1.25), Share: some(1), PromptP50: some(300)}, During: analyze.WorkloadState{PerSecond: some(2.5), Share: some(1), PromptP50: some(310), CachedShare: some(.4)}},

@@ -323,7 +323,7 @@ func TestChartOptionsCarryNoData(t *testing.T) {
 }
 
 var (
-	okFormatter = regexp.MustCompile(`^(fmt:[a-zA-Z0-9]+|tip:[a-z]+|\{@\[[0-9]\]\}|\{b\}|restart|gap|deploy|SLO [0-9.,]+ m?s)$`)
+	okFormatter = regexp.MustCompile(`^(fmt:[a-zA-Z0-9]+|tip:[a-z]+|\{@\[[0-9]\]\}|\{b\}|restart|gap|deploy|note|SLO [0-9.,]+ m?s)$`)
 	okColor     = regexp.MustCompile(`^(var\(--[a-z0-9-]+\)|transparent)$`)
 )
 

@@ -22,6 +22,7 @@ type wireIncident struct {
 	Replicas    []wireIncidentReplica  `json:"replicas"`
 	Events      []wireEvent            `json:"events"`
 	Timeline    *wireTimeline          `json:"timeline,omitempty"`
+	Skews       []wireSkew             `json:"skews"`
 	Examples    []wireReplay           `json:"examples"`
 	Workload    []wireIncidentWorkload `json:"workload"`
 	Settings    map[string]string      `json:"settings"`
@@ -76,6 +77,17 @@ type wireReplicaState struct {
 	KV                *float64 `json:"kv_usage,omitempty"`
 	Preemptions       *float64 `json:"preemptions,omitempty"`
 	Restarts          int      `json:"restarts"`
+}
+
+type wireSkew struct {
+	Source      string   `json:"source"`
+	Against     string   `json:"against"`
+	Offset      *float64 `json:"ahead_s,omitempty"`
+	Starts      string   `json:"starts,omitempty"`
+	Uncertainty *float64 `json:"uncertainty_s,omitempty"`
+	N           int      `json:"n"`
+	How         string   `json:"how"`
+	Remedy      string   `json:"clock_offset"`
 }
 
 type wireReplay struct {
@@ -149,6 +161,7 @@ func newWireIncident(i *analyze.Incident) wireIncident {
 		Onsets:  mapTo(i.Onsets, func(o analyze.Onset) wireOnset { return newWireOnset(o, i.Relative) }),
 		Figures: mapTo(i.Figures, newWireIncidentFigure), Counters: mapTo(i.Counters, newWireIncidentCounter), Replicas: mapTo(i.Replicas, newWireIncidentReplica),
 		Events:   mapTo(i.Events, func(e analyze.Event) wireEvent { return newWireEvent(e, i.Relative) }),
+		Skews:    mapTo(i.Skews, newWireSkew),
 		Examples: mapTo(i.Examples, func(r analyze.Replay) wireReplay { return newWireReplay(r, i.Relative) }),
 		Workload: mapTo(i.Workload, newWireIncidentWorkload), Settings: wireSettings(i.Settings),
 		Inputs: mapTo(i.Inputs, func(f *serving.Input) wireIncidentInput {
@@ -203,6 +216,16 @@ func newWireIncidentReplica(r analyze.IncidentReplica) wireIncidentReplica {
 		return wireReplicaState{wireNumber(s.RequestsPerSecond), wireMillis(s.TTFT), wireMillis(s.TPOT), wireNumber(s.Waiting), wireNumber(s.Running), wireNumber(s.KV), wireNumber(s.Preemptions), s.Restarts}
 	}
 	return wireIncidentReplica{r.Name, r.Source, state(r.Before), state(r.During)}
+}
+
+func newWireSkew(s analyze.Skew) wireSkew {
+	w := wireSkew{Source: s.Source, Against: s.Against, Uncertainty: wireFloat(s.Uncertainty), N: s.N, How: s.How, Remedy: s.Remedy()}
+	if s.Relative {
+		w.Starts = wireTime(s.Start, false)
+	} else {
+		w.Offset = wireFloat(s.Offset)
+	}
+	return w
 }
 
 func newWireReplay(r analyze.Replay, relative bool) wireReplay {

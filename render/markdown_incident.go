@@ -24,6 +24,7 @@ func (m *mdWriter) incidents(v *analyze.Incidents) {
 		m.measures("Immediate mitigation", inc.Mitigation)
 		m.measures("Cause analysis", inc.Analysis)
 		m.measures("Prevention", inc.Prevention)
+		m.skews(inc)
 		m.incidentReplicas(inc)
 		m.replays(inc)
 		m.incidentSettings(inc)
@@ -137,6 +138,18 @@ func (m *mdWriter) incidentReplicas(inc *analyze.Incident) {
 	}
 	t.write(m)
 	m.more(len(inc.Replicas), m.lim.servers, "replicas")
+}
+
+// skews names clocks that are off, and sources whose clock is not known.
+func (m *mdWriter) skews(inc *analyze.Incident) {
+	for _, s := range inc.Skews {
+		switch {
+		case s.Relative:
+			m.line(fmt.Sprintf("- Clock of %s: it starts at %s on that of %s, ± %s (%s).", m.cell(s.Source), FormatInstant(s.Start), m.cell(s.Against), plainValue(serving.Seconds, serving.Some(s.Uncertainty)), m.text(s.How)))
+		case s.Off():
+			m.line(fmt.Sprintf("- Clock of %s: %s ahead of that of %s, ± %s (%s).", m.cell(s.Source), plainValue(serving.Seconds, serving.Some(s.Offset)), m.cell(s.Against), plainValue(serving.Seconds, serving.Some(s.Uncertainty)), m.text(s.How)))
+		}
+	}
 }
 
 func (m *mdWriter) replays(inc *analyze.Incident) {

@@ -22,6 +22,7 @@ type incidentItem struct {
 	Figures                     *Table
 	Counters                    *Table
 	Replicas                    *Table
+	Skews                       *Table
 	Examples                    *Table
 	Workload                    *Table
 	Settings                    *Table
@@ -70,6 +71,7 @@ func newIncidentItem(c *pageContext, id string, inc *analyze.Incident) (incident
 	}
 	it.Events = eventsTable(id, &analyze.Timeline{Events: inc.Events, Relative: inc.Relative})
 	it.Figures, it.Counters, it.Replicas = incidentFigures(id, inc), incidentCounters(id, inc), incidentReplicas(id, inc)
+	it.Skews = incidentSkews(id, inc)
 	it.Examples, it.Workload, it.Settings, it.Inputs = incidentExamples(id, inc), incidentWorkload(id, inc), incidentSettings(id, inc), incidentInputs(id, inc)
 	it.Parts = []measureList{
 		newMeasureList(id+"-mitigation", "Immediate mitigation", "What goes back to what is known to work, or keeps work out, each with what it costs if it stays. No experiment belongs here.", inc.Mitigation),
@@ -203,6 +205,25 @@ func incidentReplicas(id string, inc *analyze.Incident) *Table {
 			pair(serving.NoUnit, b.Waiting, d.Waiting), pair(serving.NoUnit, b.Running, d.Running), pair(serving.Share, b.KV, d.KV), pair(serving.NoUnit, b.Preemptions, d.Preemptions), restarts}})
 	}
 	return t.dropEmpty()
+}
+
+func incidentSkews(id string, inc *analyze.Incident) *Table {
+	if len(inc.Skews) == 0 {
+		return nil
+	}
+	t := &Table{ID: id + "-clocks", Caption: "Clocks, as what both sources recorded has them", Head: []Head{col("Source"), col("Against"), numCol("Ahead by", "", ""), numCol("±", "", ""), col("From"), col("To put it right")}}
+	for _, s := range inc.Skews {
+		ahead := number(plainValue(serving.Seconds, serving.Some(s.Offset)), RawValue(serving.Seconds, serving.Some(s.Offset)))
+		remedy := Cell{Text: "--clock-offset " + s.Remedy(), Code: true, Class: "prose"}
+		switch {
+		case s.Relative:
+			ahead = Cell{Text: "starts " + FormatInstant(s.Start), Class: "num"}
+		case !s.Off():
+			remedy = faint("within what it is uncertain by")
+		}
+		t.Rows = append(t.Rows, Row{Cells: []Cell{wrapped(s.Source), wrapped(s.Against), ahead, number(plainValue(serving.Seconds, serving.Some(s.Uncertainty)), RawValue(serving.Seconds, serving.Some(s.Uncertainty))), wrapped(s.How), remedy}})
+	}
+	return t
 }
 
 func incidentExamples(id string, inc *analyze.Incident) *Table {

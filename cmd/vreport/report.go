@@ -47,13 +47,15 @@ type ReportFlags struct {
 	Hardware *string `name:"hardware" sep:"none" placeholder:"NAME:COUNT" help:"The GPUs: h100-sxm:4, or your own as card:2,memory=48GB,bandwidth=864GB/s."`
 	Price    *string `name:"price" placeholder:"AMOUNT/gpu-hour" help:"What a GPU costs, for the cost of a million tokens: 2.5/gpu-hour, EUR 2.5/gpu-hour."`
 
-	Map      []string `name:"map" sep:"none" placeholder:"NAME=COLUMN:UNIT" help:"What a column of a trace is: ttft=first_token:ms. Repeatable."`
-	Side     *string  `name:"side" placeholder:"client|server" help:"Where the times of a trace were measured."`
-	Workload []string `name:"workload" sep:"none" placeholder:"NAME=COLUMN=VALUE" help:"Name the workload of rows whose text column has a value, or matches =~REGEX; the column run stands for a file's label or path. First match wins. Repeatable."`
-	PromQL   []string `name:"promql" sep:"none" placeholder:"NAME=EXPR" help:"Draw a PromQL expression over the scrapes in the timeline: queue=max(vllm:num_requests_waiting). Repeatable."`
-	Diagnose []string `name:"diagnosis" sep:"none" placeholder:"CAUSE.FACT=LIMIT" help:"Change a limit of the diagnosis, e.g. over_capacity.queue_share=0.5..0.9, in the table of docs/diagnosis.md. Repeatable."`
-	Annotate []string `name:"annotation" sep:"none" placeholder:"'TIME TEXT'" help:"Mark a moment in the timeline, a deploy for instance. Repeatable."`
-	UseMTime *bool    `name:"use-mtime" help:"Take the time of a scrape that says none from its file's time."`
+	Map         []string `name:"map" sep:"none" placeholder:"NAME=COLUMN:UNIT" help:"What a column of a trace is: ttft=first_token:ms. Repeatable."`
+	Side        *string  `name:"side" placeholder:"client|server" help:"Where the times of a trace were measured."`
+	Workload    []string `name:"workload" sep:"none" placeholder:"NAME=COLUMN=VALUE" help:"Name the workload of rows whose text column has a value, or matches =~REGEX; the column run stands for a file's label or path. First match wins. Repeatable."`
+	PromQL      []string `name:"promql" sep:"none" placeholder:"NAME=EXPR" help:"Draw a PromQL expression over the scrapes in the timeline: queue=max(vllm:num_requests_waiting). Repeatable."`
+	Diagnose    []string `name:"diagnosis" sep:"none" placeholder:"CAUSE.FACT=LIMIT" help:"Change a limit of the diagnosis, e.g. over_capacity.queue_share=0.5..0.9, in the table of docs/diagnosis.md. Repeatable."`
+	Annotate    []string `name:"annotation" sep:"none" placeholder:"'TIME TEXT'" help:"Mark a moment in the timeline, a deploy for instance. Repeatable."`
+	Annotations []string `name:"annotations" sep:"none" placeholder:"FILE" help:"Moments to mark, from a CSV file with a header: time,text and, if it likes, kind (deploy, restart, note) and end. Repeatable."`
+	ClockOffset []string `name:"clock-offset" sep:"none" placeholder:"SOURCE=OFFSET" help:"What to add to the times of a source whose clock is off: client=-2.5s, log=+9h, or a label or path. SOURCE=TIME dates what counts from its start. Repeatable."`
+	UseMTime    *bool    `name:"use-mtime" help:"Take the time of a scrape that says none from its file's time."`
 
 	Exact     *bool   `name:"exact" negatable:"" help:"Exact quantiles whatever the size (the default). --no-exact reads a large trace once and states the error."`
 	MaxMemory *string `name:"max-memory" placeholder:"SIZE" help:"Keep the program's memory below this, e.g. 1GiB: large traces are then read with fewer threads and more passes."`

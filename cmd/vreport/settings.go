@@ -1,5 +1,7 @@
 package main
 
+import "strings"
+
 // A setting is one thing a user can decide. Its name is the flag and the key in
 // the config file alike; TestSettingsAreFlags holds the two together.
 type setting struct {
@@ -39,6 +41,8 @@ var settings = []*setting{
 	{name: "promql", shape: pairs, echo: true, apply: (*options).setPromQL},
 	{name: "diagnosis", shape: pairs, echo: true, apply: (*options).setDiagnosis},
 	{name: "annotation", shape: list, echo: true, apply: (*options).setAnnotation},
+	{name: "annotations", shape: list, echo: true, apply: (*options).setAnnotationFiles},
+	{name: "clock-offset", shape: pairs, echo: true, apply: (*options).setClockOffset},
 	{name: "side", shape: one, echo: true, apply: (*options).setSide},
 	{name: "model", shape: one, echo: true, apply: (*options).setModel},
 	{name: "hardware", shape: one, echo: true, typed: (*options).hardwareText, apply: (*options).setHardware},
@@ -83,7 +87,7 @@ func (s shape) want() string {
 
 func settingOf(name string) (*setting, bool) {
 	for _, s := range settings {
-		if s.name == name {
+		if s.name == name || s.name == strings.ReplaceAll(name, "_", "-") {
 			return s, true
 		}
 	}
