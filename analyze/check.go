@@ -28,6 +28,7 @@ func (in *Input) checkIncident() error {
 		return nil
 	}
 	var spans []string
+	yearless := false
 	covered := func(name string, from, to int64, relative bool) bool {
 		text := fmt.Sprintf("%s from %s to %s", name, instant(from), instant(to))
 		if relative {
@@ -43,13 +44,16 @@ func (in *Input) checkIncident() error {
 	}
 	for _, s := range in.Data.Servers {
 		if s.Relative && s.YearTime.OK {
-			return nil // its year is found later
+			yearless = true // its year is that of the other data, where there are any
+			continue
 		}
 		if len(s.Times) > 0 && covered(s.Label, s.Times[0], s.Times[len(s.Times)-1], s.Relative) {
 			return nil
 		}
 	}
 	switch {
+	case len(spans) == 0 && yearless:
+		return nil
 	case len(spans) == 0:
 		return fmt.Errorf("--incident: nothing in the data has a time, want request-level data with arrival times, scrapes or an engine's log")
 	case len(spans) > 5:

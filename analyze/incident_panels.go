@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/vreport/vreport/analyze/stat"
 	"github.com/vreport/vreport/ingest/serving"
@@ -50,10 +51,39 @@ func (v *incidentView) panels(in *Input) {
 	t := layOut(tracks, marks)
 	t.Title = inc.Label
 	t.Relative = inc.Relative
+	t.Events = boundEvents(append(t.Events, v.logEvents(in)...), maxLogEvents)
+	slices.SortStableFunc(t.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 	inc.Events = slices.Clone(t.Events)
 	t.Events = append(t.Events, Event{At: inc.Window.From, To: inc.Window.To, Kind: EventIncident, Text: "the incident's window", Source: inc.Label})
 	slices.SortStableFunc(t.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 	inc.Panels = t
+}
+
+// logEvents are the failures that logs tell of around the incident, as far as
+// the logs are on its axis.
+func (v *incidentView) logEvents(in *Input) []Event {
+	var out []Event
+	year := 0
+	if !v.u.relative {
+		year = time.Unix(0, v.u.origin).UTC().Year()
+	}
+	from, to := v.u.origin+int64(v.since*1e9), v.u.origin+int64(v.until*1e9)
+	for _, l := range in.Data.Logs {
+		c := clockOf(l, nil, year)
+		if !c.ok || c.real == v.u.relative {
+			continue
+		}
+		var series *serving.Server
+		if i := slices.IndexFunc(in.Data.Servers, func(s *serving.Server) bool { return slices.Contains(s.Sources, l.Path) }); i >= 0 {
+			series, _ = dated(in.Data.Servers[i], year)
+		}
+		for _, e := range l.Events {
+			if at := c.at(e.At); at >= from && at <= to && !(e.Kind == serving.EventRestart && series != nil && seenRestart(series, at)) {
+				out = append(out, c.event(e))
+			}
+		}
+	}
+	return out
 }
 
 // rowTrack turns the requests around an incident into series.
