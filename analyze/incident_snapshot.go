@@ -2,7 +2,6 @@ package analyze
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 
@@ -144,19 +143,4 @@ func (v *incidentView) settings(in *Input) {
 		}
 		v.inc.Settings = append(v.inc.Settings, serving.Setting{Key: key, Value: value})
 	}
-}
-
-// setting is a server's setting as a number, NaN where it is not known.
-func (v *incidentView) setting(keys ...string) float64 {
-	for _, s := range v.u.sources {
-		if s.servers == nil {
-			continue
-		}
-		for _, view := range s.servers.views {
-			if all := settingNumbers(view.Info, keys...); len(all) > 0 {
-				return all[len(all)-1]
-			}
-		}
-	}
-	return math.NaN()
 }
