@@ -140,6 +140,9 @@ func (u *diagSubject) incident(ctx context.Context, in *Input, d *Diagnosis) (*I
 	}
 	v.measures(in)
 	inc.Summary = v.summary()
+	if u.yearless() {
+		inc.countFrom(u.origin)
+	}
 	return inc, notes, nil
 }
 
@@ -162,6 +165,37 @@ func (v *incidentView) stretches(s *source) (b, i, a *phase) {
 		a = s.phase(v.to, v.until)
 	}
 	return p.base, p.bad, a
+}
+
+// yearless reports whether a subject's times count from the turn of a year that
+// nobody knows: to a reader they count from their start.
+func (u *diagSubject) yearless() bool {
+	return u.relative && !slices.ContainsFunc(u.sources, func(s *source) bool { return s.servers == nil || !s.servers.views[0].YearTime.OK })
+}
+
+// countFrom lets all times of an incident count from a start.
+func (i *Incident) countFrom(start int64) {
+	for _, s := range []*Span{&i.Window, &i.Baseline, &i.After} {
+		if !s.Empty() {
+			s.From, s.To = s.From-start, s.To-start
+		}
+	}
+	i.Onsets = slices.Clone(i.Onsets)
+	for k := range i.Onsets {
+		i.Onsets[k].At -= start
+	}
+	events := func(list []Event) {
+		for k := range list {
+			if list[k].At -= start; list[k].To != 0 {
+				list[k].To -= start
+			}
+		}
+	}
+	events(i.Events)
+	if i.Panels != nil {
+		i.Panels.From -= start
+		events(i.Panels.Events)
+	}
 }
 
 // summary says what happened in a sentence.

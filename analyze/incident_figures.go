@@ -96,6 +96,9 @@ func (v *incidentView) figures() {
 				continue // a bucket is no percentile: means, which are exact
 			}
 			out := IncidentFigure{Metric: r.metric, Stat: r.stat, Unit: r.unit, Source: s.label}
+			if s.rows != nil && r.metric == "output_tokens_per_s" {
+				out.Stat = "of requests that arrived"
+			}
 			out.Before, out.N[0] = r.of(b)
 			out.During, out.N[1] = r.of(i)
 			out.After, out.N[2] = r.of(a)

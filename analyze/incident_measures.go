@@ -119,6 +119,10 @@ func (v *incidentView) capacity() (perSecond, tokens float64, saturated, ok bool
 		return nan, nan, false, false
 	}
 	if v.queued() && v.cause() != "hot_replica" { // whose queue says nothing of the others
+		if s.rows != nil {
+			perSecond, tokens = v.completedWhileWaiting(s.rows)
+			return perSecond, tokens, true, perSecond > 0
+		}
 		return i.Ended / i.seconds(), i.OutputTokens / i.seconds(), true, true
 	}
 	perSecond, tokens = i.Ended/i.seconds(), i.OutputTokens/i.seconds()
@@ -126,6 +130,33 @@ func (v *incidentView) capacity() (perSecond, tokens float64, saturated, ok bool
 		perSecond, tokens = b.Ended/b.seconds(), b.OutputTokens/b.seconds()
 	}
 	return perSecond, tokens, false, true
+}
+
+// completedWhileWaiting is what was completed in the incident, a second. Of one
+// that lasts to the last arrival what still waited then is part of it, but for
+// the last few, for which the batch is no longer full.
+func (v *incidentView) completedWhileWaiting(c *rowChannel) (perSecond, tokens float64) {
+	var ends []float64
+	for i := range c.rows {
+		if r := &c.rows[i]; r.outcome == serving.OK && r.at+r.e2e >= v.from && (v.inc.Open || r.at+r.e2e < v.to) {
+			ends = append(ends, r.at+r.e2e)
+		}
+	}
+	if len(ends) == 0 {
+		return nan, nan
+	}
+	until := v.to
+	if v.inc.Open {
+		until = max(v.to, spreadOf(ends).P95)
+	}
+	n, out := 0.0, 0.0
+	for i := range c.rows {
+		if r := &c.rows[i]; r.outcome == serving.OK && r.at+r.e2e >= v.from && r.at+r.e2e < until {
+			n += c.every
+			out += r.output * c.every
+		}
+	}
+	return n / (until - v.from), out / (until - v.from)
 }
 
 func (v *incidentView) admission() (Measure, bool) {

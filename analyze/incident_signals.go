@@ -164,6 +164,12 @@ func (u *diagSubject) markGiven() {
 	if u.given == (cube.Window{}) {
 		return
 	}
+	if u.yearless() {
+		u.given.From += u.origin
+		if u.given.To < math.MaxInt64-u.origin {
+			u.given.To += u.origin
+		}
+	}
 	end := u.origin + int64(u.span*1e9)
 	if u.given.From >= end || u.given.To <= u.origin {
 		return
