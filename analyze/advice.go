@@ -209,12 +209,21 @@ func (c *adviceCase) gauge(n serving.SeriesName) (float64, bool) {
 func missText(r *RunStats, s SLOResult, m serving.MetricKey) string {
 	v := ""
 	if s.Value.OK {
-		v = fmt.Sprintf(": %s is %s", metricTitle(m), seconds(s.Value.V))
+		v = fmt.Sprintf(": %s%s is %s", metricTitle(m), statOf(s.Expr), seconds(s.Value.V))
 	}
 	if s.Attainment.OK {
 		v += fmt.Sprintf(", %s of the requests sent are within", percent(float64(int(s.Attainment.V*1000+.5))/1000))
 	}
 	return fmt.Sprintf("the objective %s is missed at %s%s", s.Expr, place(r), v)
+}
+
+// statOf is the statistic that an objective's expression names, behind a blank.
+func statOf(expr string) string {
+	from, to := strings.LastIndexByte(expr, ':'), strings.LastIndexByte(expr, '<')
+	if from < 0 || to < from {
+		return ""
+	}
+	return " " + strings.TrimSpace(expr[from+1:to])
 }
 
 func metricTitle(k serving.MetricKey) string {

@@ -356,7 +356,7 @@ func (d *Diagnosis) calm(facts rules.Facts) string {
 		s = "No symptom: nothing is worse in the marked window than before it"
 	}
 	if slices.ContainsFunc(d.Symptoms, func(s Symptom) bool { return s.Known && slices.ContainsFunc(s.Evidence, isObjective) }) {
-		s = "No symptom: busy or not, the objectives are met"
+		s = "No symptom: busy or not, the latencies of completed requests are within the objectives"
 	}
 	if gpu, ok := facts[rules.GPUUse]; ok && gpu.Value < 0.4 && facts[rules.WaitingMean].Value < 1 {
 		return s + fmt.Sprintf(". The GPUs are %s busy and nobody waits: the next step is a capacity test, not a repair.", percent(signif(gpu.Value)))

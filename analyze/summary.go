@@ -180,9 +180,18 @@ func (s *Summary) slowest(rep *Report) {
 		if worst != nil {
 			m, _ := serving.MetricOf(metric)
 			s.Points = append(s.Points, fmt.Sprintf("%s: slowest slice %s, %s p95 %s against %s of all (%.1f ×), %s of the requests",
-				d.Dataset, termsText(worst.By), m.Title, seconds(worst.Dists.stat(metric, "p95").V), seconds(all.V), ratio, percent(math.Round(worst.Share*1000)/1000)))
+				d.Dataset, termsText(worst.By), m.Title, seconds(worst.Dists.stat(metric, "p95").V), seconds(all.V), ratio, shareText(worst.Share)))
 		}
 	}
+}
+
+// shareText rounds a share to tenths of a percent; a slice that is there is never
+// nothing of the whole.
+func shareText(v float64) string {
+	if v > 0 && v < 0.001 {
+		return "under 0.1 %"
+	}
+	return percent(math.Round(v*1000) / 1000)
 }
 
 func termsText(by []serving.Term) string {
