@@ -39,9 +39,12 @@ checked on another one. The other models use them as they are.
 `
 
 const readmeTail = `
-The commands are meant to be run in this directory. A report shows the figures that
-tell a cause; which cause that is stands here, for the reader to find. The same stories with other
-numbers come out of another seed, the same ones at more length out of -full:
+The commands are meant to be run in this directory. A report names the cause that its
+figures support, and says where they support none; what was planted stands here, to hold
+it against. A scenario's incident can also be marked by hand, which needs a time with its
+zone: %[1]svreport report scenarios/over-capacity --incident 2026-01-05T18:04:00Z/3m%[1]s.
+The same stories with other numbers come out of another seed, the same ones at more
+length out of -full, in a clone of the repository:
 
     go run ./samples/generate [-seed N] [-full] DIR
 
@@ -60,6 +63,6 @@ func readme(all []made) []byte {
 		}
 		fmt.Fprintf(&b, "| `%s` | **%s** (%s). %s | %s |\n", strings.ReplaceAll(m.set.run, "DIR/", ""), m.set.title, cause, strings.ReplaceAll(m.truth.Says, "|", "\\|"), m.set.look)
 	}
-	b.WriteString(readmeTail)
+	fmt.Fprintf(&b, readmeTail, "`")
 	return b.Bytes()
 }

@@ -57,7 +57,7 @@ func scenario(name, title, look string, f func(*casting) error) *set {
 
 func pair(name, title, look string, f func(*casting) error) *set {
 	dir := "pairs/" + name
-	return &set{dir, title, look, "vreport report before=DIR/" + dir + "/before after=DIR/" + dir + "/after", f}
+	return &set{dir, title, look, "vreport compare DIR/" + dir + "/before DIR/" + dir + "/after", f}
 }
 
 // made is a set with its seed applied.
