@@ -98,6 +98,17 @@ func (u *diagSubject) enough(b, i *phase, get func(*phase) spread, n float64) bo
 func ttftSpread(p *phase) spread { return p.TTFT }
 func tpotSpread(p *phase) spread { return p.TPOT }
 
+// leastFor is how many requests an objective's statistic needs.
+func leastFor(o serving.SLO) float64 {
+	switch {
+	case o.Mean || o.P <= 0.5:
+		return leastForP50
+	case o.P <= 0.95:
+		return leastForP95
+	}
+	return leastForP99
+}
+
 // objectives decide a symptom where there are any for the metric.
 func (u *diagSubject) objectives(s *source, id string, opt Options, keys ...serving.MetricKey) (Symptom, bool) {
 	out := Symptom{ID: id, Known: true}
@@ -112,7 +123,7 @@ func (u *diagSubject) objectives(s *source, id string, opt Options, keys ...serv
 		if o.Mean {
 			v = d.Mean
 		}
-		if v == 0 || math.IsNaN(v) || d.N < leastForP50 {
+		if v == 0 || math.IsNaN(v) || d.N < leastFor(o) || p.seconds() < min(leastSeconds, u.span/10) {
 			continue
 		}
 		found = true

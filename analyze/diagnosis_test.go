@@ -211,3 +211,26 @@ func TestSweepIsNoIncident(t *testing.T) {
 		t.Errorf("a sweep is diagnosed: %+v, %v", out, err)
 	}
 }
+
+// A percentile that too few requests carry decides no objective: forty say nothing
+// of a p99, four hundred do.
+func TestDiagnosisNeedsRequests(t *testing.T) {
+	opt := DefaultOptions()
+	for _, expr := range []string{"ttft:p99<50ms"} {
+		o, err := serving.ParseSLO(expr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opt.SLOs = append(opt.SLOs, o)
+	}
+	for n, want := range map[int]bool{40: false, 400: true} {
+		var reqs []staged
+		for i := range n {
+			reqs = append(reqs, staged{at: float64(i), queue: 0.05, prefill: 0.05 + 0.01*alternate(i), tpot: 0.02, prompt: 500, output: 50})
+		}
+		s := diagnosed(t, reqs, opt).Symptoms[0]
+		if s.Present != want || want && !strings.Contains(strings.Join(s.Evidence, ""), objectivePrefix) {
+			t.Errorf("%d requests: late %v, evidence %v; want %v", n, s.Present, s.Evidence, want)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/vreport/vreport/ingest/serving"
@@ -48,6 +49,11 @@ func runLatency(_ context.Context, in *Input, rep *Report) (any, []string, error
 	}
 	if slices.ContainsFunc(in.tables, func(t *table) bool { return t.cube != nil && t.cube.Scanned }) {
 		notes = append(notes, "Of a table that is scanned and not held (more than 32,768 requests, or text whose length is not known beforehand) it is not known whether slow ones come in bursts (no percentile is marked ≈), and the curves are drawn within 1/128 of each value; percentiles, their intervals, counts and means are exact unless an error is stated.")
+	}
+	for _, r := range in.Data.Runs {
+		if r.OnePiece > 0.01 {
+			notes = append(notes, fmt.Sprintf("%s: %s of the answers came in one piece (not streamed, or held back on the way): their TTFT is their E2E, and is among the figures of TTFT.", r.Label, percentRound(r.OnePiece)))
+		}
 	}
 	return &l, notes, nil
 }

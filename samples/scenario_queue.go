@@ -1,6 +1,9 @@
 package samples
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Case A: TTFT and the queue rise together.
 
@@ -48,7 +51,12 @@ func (c *casting) play(p plan) (*stage, error) {
 	}
 	if c.full || c.client {
 		b := bench{model: st.servers[0].cfg.engine.model.name, metadata: engineMetadata(&st.servers[0].cfg.engine), detailed: true, zero: c.zero}
-		b.rate = round3(float64(len(st.attempts)) / (trafficTo - trafficFrom))
+		// What was sent is what was asked for, retries too.
+		first, last := int64(math.MaxInt64), int64(0)
+		for _, a := range st.attempts {
+			first, last = min(first, a.sent), max(last, a.sent)
+		}
+		b.rate = round3(float64(len(st.attempts)) / max(1, sec(last-first)))
 		c.add("client/all.json", writeBench(b, st.attempts))
 	}
 	return st, c.addTrace("requests.parquet", st.attempts)

@@ -133,7 +133,7 @@ var Table = []Rule{
 	{ID: outsideGPU, Case: "E", Cause: "load_generator", Title: "The load generator is the limit",
 		Required: []Predicate{AtLeast(Saturated, 1)},
 		Supports: []Predicate{ev(Saturated, 0, 1, 3), ev(GivenShare, 0.97, 0.85, 3), ev(TTFTDrift, 1.3, 1.1, 2), ev(WaitingMean, 5, 1, 2)},
-		Against:  []Predicate{ev(QueueShare, 0.5, 0.8, 2)},
+		Against:  []Predicate{ev(QueueShare, 0.5, 0.8, 2), ev(FailedShare, 0.05, 0.2, 3)},
 		Next:     []string{"Compare the offered with the achieved rate, and the client's CPU.", "Send from more processes, or nearer to the server."},
 		Remedies: []Remedy{{"More client processes, a larger connection pool, asynchronous calls.", "Client machines."}}},
 	{ID: outsideGPU, Case: "E", Cause: "other", Title: "A process failed: memory ran out, or an engine died",

@@ -55,6 +55,10 @@ func (t *GapTally) Kind() string {
 // chunk: nothing was streamed, and a time to first token is the whole latency.
 func (t *GapTally) InOnePiece() bool { return t.Longer > 0 && t.OneChunk == t.Longer }
 
+// PieceShare is the share of answers of two tokens or more that came in one piece:
+// their TTFT is their E2E. 0 where there are none.
+func (t *GapTally) PieceShare() float64 { return float64(t.OneChunk) / float64(max(1, t.Longer)) }
+
 // DecodeOf returns the time from the first to the last chunk of a completed
 // request and its whole latency, in seconds; NaN where unknown. Without a latency
 // (0 or NaN) the sum of the gaps is exact, where all of them are known: it is how

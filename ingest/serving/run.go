@@ -30,6 +30,7 @@ type Run struct {
 	Trace    bool            // stands for a table of requests that users sent: no load level, no rate of its own
 	Slices   []ReportedSlice // of its requests, as the file states them
 	Reported []Reported      // the file's own aggregates
+	OnePiece float64         // share of completed answers of two tokens or more that came in one piece: their TTFT is their E2E
 	Requests Requests        // nil where the file has no request-level data
 	Notes    []string        // doubts that concern this run as a whole
 }

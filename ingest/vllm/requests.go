@@ -267,8 +267,11 @@ func (c *converter) notes(odd *column.GapTally, noTTFT int) {
 	if odd.Different > 0 {
 		note("%d of %d completed requests have another number of gaps in itls than output tokens − 1: there the gaps are between chunks, not tokens", odd.Different, odd.Compared)
 	}
-	if odd.InOnePiece() {
+	switch c.run.OnePiece = odd.PieceShare(); {
+	case odd.InOnePiece():
 		note("no completed request has a gap: the answers came in one piece, so that TTFT is E2E and there is no TPOT")
+	case c.run.OnePiece > 0.01:
+		note("%d of %d completed requests of two or more tokens have no gap: they came in one piece (not streamed, or held back on the way), so that their TTFT, which is in the figures, is their E2E", odd.OneChunk, odd.Longer)
 	}
 	if noTTFT > 0 {
 		note("%d completed requests have no time to first token (0.0 in ttfts)", noTTFT)

@@ -423,8 +423,14 @@ func TestArraysVariants(t *testing.T) {
 	})
 	t.Run("one piece", func(t *testing.T) {
 		r, _ := one(t, detailed(map[string]any{"itls": [][]float64{{}, {}, {}, {}, {}}}))
-		if hasColumn(r, "tpot") != nil || hasColumn(r, "itl") != nil || columnOf(t, r, "e2e")[0][0] != .5 || len(r.Notes) != 2 {
+		if hasColumn(r, "tpot") != nil || hasColumn(r, "itl") != nil || columnOf(t, r, "e2e")[0][0] != .5 || len(r.Notes) != 2 || r.OnePiece != 1 {
 			t.Errorf("columns %v notes %q", r.Requests.Columns(), r.Notes)
+		}
+	})
+	t.Run("some in one piece", func(t *testing.T) {
+		r, _ := one(t, detailed(map[string]any{"itls": [][]float64{{.125, .125}, {}, {}, {}, {}}, "output_lens": []int{3, 2, 0, 0, 0}, "errors": []string{"", "", "x", "x", "x"}}))
+		if r.OnePiece <= 0 || r.OnePiece >= 1 || !strings.Contains(strings.Join(r.Notes, "\n"), "their TTFT, which is in the figures, is their E2E") {
+			t.Errorf("share %v notes %q", r.OnePiece, r.Notes)
 		}
 	})
 	t.Run("completed disagrees", func(t *testing.T) {
