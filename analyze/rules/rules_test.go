@@ -203,3 +203,28 @@ func TestOverride(t *testing.T) {
 		}
 	}
 }
+
+// Whatever is typed, an override that is taken has limits that are numbers, names a
+// fact of its rule and leaves a table that can be judged.
+func FuzzParseOverride(f *testing.F) {
+	for _, s := range []string{"over_capacity.queue_share=0.5..0.9", "hot_factor=2", "x", "=", "queue_share=NaN", "queue_share=1..1", "burst.arrival_peak_ratio=-1..1e300", "a.b.c=1..2..3"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		o, err := ParseOverride(s)
+		if err != nil {
+			if !strings.Contains(err.Error(), "want") {
+				t.Fatalf("%q: %v does not say what is wanted", s, err)
+			}
+			return
+		}
+		if o.Hi-o.Hi != 0 || o.Lo == o.Hi || !used(o) {
+			t.Fatalf("%q gives %+v", s, o)
+		}
+		for _, v := range Judge(Tuned([]Override{o}), facts(o.Fact, o.Hi)) {
+			if !(v.Score.Score >= 0 && v.Score.Score <= 1) {
+				t.Fatalf("%q: %s has the score %v", s, v.Rule.Cause, v.Score.Score)
+			}
+		}
+	})
+}
