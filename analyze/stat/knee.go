@@ -35,7 +35,7 @@ type Knees struct {
 	USL        Knee // the peak of the scalability law, beyond which throughput falls
 	Kneedle    Knee // the geometric cross-check
 	Bends      []Bend
-	Fit        USL  // valid where Fitted
+	Fit        USL // valid where Fitted
 	Fitted     bool
 }
 
