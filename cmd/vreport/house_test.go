@@ -55,6 +55,7 @@ var rules = []rule{
 	{folder: "templates", std: true},
 	{folder: "samples", theirs: []string{"github.com/parquet-go/parquet-go"}},
 	{folder: "samples/*", ours: []string{"samples", "samples/*", "ingest", "ingest/*", "analyze", "analyze/*"}},
+	{folder: "samples/studies/*", ours: []string{"samples", "samples/*", "ingest", "ingest/*", "analyze", "analyze/*"}},
 	{folder: "cmd/vreport", ours: []string{"ingest", "ingest/serving", "ingest/column", "ingest/rollup", "analyze", "analyze/*", "render", "templates", "samples"}},
 }
 
