@@ -219,6 +219,9 @@ func (o onset) refined(all []onset) onset {
 
 func (s *source) bearsOut(o onset) bool {
 	b, i := s.phase(0, o.guard), s.phase(o.from, o.to)
+	if s.fills(o, b, i) {
+		return false
+	}
 	switch o.signal {
 	case "ttft", "ttft_tail":
 		return i.TTFT.Mean/b.TTFT.Mean >= lateRatio || i.TTFT.P95/b.TTFT.P95 >= tailRatio && i.TTFT.Mean > b.TTFT.Mean
@@ -226,4 +229,20 @@ func (s *source) bearsOut(o onset) bool {
 		return i.TPOT.Mean/b.TPOT.Mean >= slowRatio
 	}
 	return true
+}
+
+// fillTimes is how many mean E2E a server takes to fill after it was empty
+// (judgement): by then as many requests leave as come.
+const fillTimes = 2
+
+// fills reports that an onset is a server that fills up: the baseline lies within
+// the first answers, what follows is most of the data, and it gets no worse. Only
+// a backlog goes on growing after that.
+func (s *source) fills(o onset, b, i *phase) bool {
+	if !(b.seconds() < fillTimes*max(b.E2E.Mean, i.E2E.Mean)) || o.to-o.from < (o.guard+o.to-o.from)/2 {
+		return false
+	}
+	mid := (o.from + o.to) / 2
+	early, late := s.phase(o.from, mid), s.phase(mid, o.to)
+	return !(late.TTFT.Mean >= slowRatio*early.TTFT.Mean) && !(late.TPOT.Mean >= slowRatio*early.TPOT.Mean)
 }

@@ -33,7 +33,7 @@ type diagRow struct {
 	at, ttft, tpot, e2e, queue, prefill, decode  float64 // seconds
 	prompt, output, cached, preempt, gaps, worst float64
 	outcome                                      serving.Outcome
-	workload, replica                            int32 // into the readers' names; -1
+	workload, replica, model                     int32 // into the readers' names; -1
 	retry                                        bool
 	row                                          int64 // within its part
 	src, part                                    int32
@@ -47,6 +47,7 @@ type rowSource struct {
 	rows                []diagRow
 	every               float64 // one row stands for so many
 	workloads, replicas []string
+	models              []string
 	attempts            bool  // the table says which attempt a row is
 	origin              int64 // ns: where the rows' time begins
 	has                 map[string]bool
@@ -118,7 +119,7 @@ type rowReader struct {
 	first  float64
 }
 
-var rowColumns = []string{serving.ColArrival, serving.ColOutcome, serving.ColPhase, serving.ColWorkload, serving.ColReplica, serving.ColPreempt,
+var rowColumns = []string{serving.ColArrival, serving.ColOutcome, serving.ColPhase, serving.ColWorkload, serving.ColReplica, serving.ColModel, serving.ColPreempt,
 	string(serving.TTFT), string(serving.TPOT), string(serving.E2E), string(serving.ITL), string(serving.Queue), string(serving.Prefill), string(serving.Decode),
 	string(serving.PromptTokens), string(serving.OutputTokens), string(serving.CachedTokens)}
 
@@ -193,7 +194,7 @@ func (r *rowReader) batch(b *serving.Batch) error {
 	queue, prefill, decode := metric(serving.Queue), metric(serving.Prefill), metric(serving.Decode)
 	prompt, output, cached := metric(serving.PromptTokens), metric(serving.OutputTokens), metric(serving.CachedTokens)
 	preempt, retry := of(serving.ColPreempt), of(r.retry)
-	workload, replica := of(serving.ColWorkload), of(serving.ColReplica)
+	workload, replica, model := of(serving.ColWorkload), of(serving.ColReplica), of(serving.ColModel)
 	for i := range b.N {
 		switch {
 		case !at.Has(i):
@@ -212,7 +213,7 @@ func (r *rowReader) batch(b *serving.Batch) error {
 			queue: queue.number(i), prefill: prefill.number(i), decode: decode.number(i),
 			prompt: prompt.number(i), output: output.number(i), cached: cached.number(i),
 			preempt:  preempt.number(i),
-			workload: workload.name(i, &r.out.workloads), replica: replica.name(i, &r.out.replicas)}
+			workload: workload.name(i, &r.out.workloads), replica: replica.name(i, &r.out.replicas), model: model.name(i, &r.out.models)}
 		if outcome.Vector != nil && outcome.Has(i) {
 			row.outcome = serving.Outcome(outcome.Codes[i])
 		}

@@ -26,6 +26,7 @@ type source struct {
 	label    string
 	from, to int64 // ns
 	relative bool
+	model    string         // where a table has several; of scrapes what they serve
 	rows     *rowChannel    // of trace and client
 	servers  *serverChannel // of scrapes and log
 }
@@ -71,8 +72,18 @@ func sourcesOf(ctx context.Context, in *Input) (out []*source, notes []string, e
 		if rs.every > 1 {
 			notes = append(notes, fmt.Sprintf("%s: every %s request was looked at, and counts are multiplied by it.", src.Name(), ordinal(int(rs.every))))
 		}
-		c := newRowChannel(rs)
-		out = append(out, &source{channel: c, kind: kind, label: src.Name(), from: rs.origin, to: rs.origin + int64(rs.span()*1e9), relative: rs.relative, rows: c})
+		parts, left := rs.byModel()
+		if left != "" {
+			notes = append(notes, left)
+		}
+		for _, p := range parts {
+			c := newRowChannel(p)
+			one := &source{channel: c, kind: kind, label: p.name, from: p.origin, to: p.origin + int64(p.span()*1e9), relative: p.relative, rows: c}
+			if len(rs.models) > 1 {
+				one.model = p.models[0]
+			}
+			out = append(out, one)
+		}
 		return nil
 	}
 	for _, t := range in.Data.Traces {
@@ -168,7 +179,7 @@ func serverSources(in *Input, year int) []*source {
 			return o.kind == kind && o.relative == v.Relative && (common || !v.Relative) && o.servers.views[0].Model == v.Model && o.from < to && from < o.to
 		})
 		if i < 0 {
-			out = append(out, &source{kind: kind, from: from, to: to, relative: v.Relative, servers: &serverChannel{log: kind == "log", relative: v.Relative}})
+			out = append(out, &source{kind: kind, from: from, to: to, relative: v.Relative, model: v.Model.Or(""), servers: &serverChannel{log: kind == "log", relative: v.Relative}})
 			i = len(out) - 1
 		}
 		o := out[i]
@@ -206,7 +217,7 @@ func subjectsOf(all []*source) []*diagSubject {
 	for _, s := range all {
 		i := slices.IndexFunc(out, func(u *diagSubject) bool {
 			o := u.sources[0]
-			return !s.relative && !o.relative && overlap(s, o) > 0.5 && !slices.ContainsFunc(u.sources, func(x *source) bool { return x.kind == s.kind })
+			return !s.relative && !o.relative && overlap(s, o) > 0.5 && !s.otherModel(o) && !slices.ContainsFunc(u.sources, func(x *source) bool { return x.kind == s.kind })
 		})
 		if i < 0 && s.relative && len(out) == 1 && s.kind == "client" && !slices.ContainsFunc(out[0].sources, func(x *source) bool { return x.kind == "client" }) && similar(s, out[0].sources[0]) {
 			i = 0

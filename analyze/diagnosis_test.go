@@ -160,11 +160,32 @@ func TestOverloadFromTheStart(t *testing.T) {
 	}
 }
 
+// A server that was empty takes some answers to fill: that is no incident, and
+// the same steps later are one.
+func TestFillingUp(t *testing.T) {
+	for _, c := range []struct {
+		calm  int
+		known bool
+	}{{30, false}, {150, true}} {
+		var reqs []staged
+		for i := range 400 {
+			r := staged{at: 0.5 * float64(i), queue: 0.01, prefill: 0.1 + 0.01*alternate(i), tpot: 0.03, prompt: 800, output: 500}
+			if i >= c.calm {
+				r.queue, r.tpot = 0.3, 0.05
+			}
+			reqs = append(reqs, r)
+		}
+		if d := diagnosed(t, reqs, DefaultOptions()); d.Known != c.known {
+			t.Errorf("after %d calm requests: %q", c.calm, d.Verdict)
+		}
+	}
+}
+
 // What is too short to compare is not known, and is no "no".
 func TestShortPhasesAreNotKnown(t *testing.T) {
 	var reqs []staged
 	for i := range 400 {
-		r := staged{at: 0.25 * float64(i), queue: 0.01, prefill: 0.25, tpot: 0.03, prompt: 800, output: 100}
+		r := staged{at: 2 * float64(i), queue: 0.01, prefill: 0.25, tpot: 0.03, prompt: 800, output: 100}
 		if i >= 12 {
 			r.queue = 5 + 0.1*alternate(i)
 		}
