@@ -46,8 +46,10 @@ func oneServer(c *casting) error {
 	cfg := newEngine(llama8B, 1)
 	mix := []share{{chatLoad(), 0.7}, {agentLoad(), 0.3}}
 	rate := c.between("load", "of capacity", 0.45, 0.6) * cfg.capacity(shapeOf(mix))
-	reqs := newMaker(c.src.of("load"), "req").arrive(traffic{from: trafficFrom, to: trafficTo, rate: rate, mix: mix})
-	st := simulate(observed(leastLoaded, []client{&openClient{reqs: reqs}}, replica("vllm-0", cfg)), c.src)
+	reqs := newMaker(c.src.of("load"), "req").arrive(traffic{from: trafficFrom, to: trafficTo + 90, rate: rate, mix: mix})
+	p := observed(leastLoaded, []client{&openClient{reqs: reqs}}, replica("vllm-0", cfg))
+	p.scrapeFrom = scrapeFrom + 90*second // an empty server would fill up in view
+	st := simulate(p, c.src)
 	c.addServer(st, st.servers[0], v1Full)
 	c.truth.Says = "Thirty scrapes of a healthy server under a steady load."
 	return nil
