@@ -33,6 +33,7 @@ var caseChecks = []struct {
 }{
 	{"A", "load_up", "Do users send more than before?", rules.ArrivalRatio, 1.15, false},
 	{"A", "in_above_out", "Does more arrive than is completed?", rules.ArrivedOverCompleted, 1.05, false},
+	{"A", "admitted", "Are fewer admitted to the batch than arrive?", rules.AdmittedOverArrived, 0.95, true},
 	{"A", "build_up", "Does the queue build up to the end (and not drain as a spike does)?", rules.WaitingLeft, 0.5, false},
 	{"A", "burst", "Is there a moment with a multiple of the usual rate?", rules.ArrivalPeakRatio, 2, false},
 	{"A", "queue_share", "Is the queue most of the rise before the first token?", rules.QueueShare, 0.5, false},
@@ -49,6 +50,7 @@ var caseChecks = []struct {
 	{"C", "tokens_follow", "Do output tokens/s follow?", rules.OutputRateRatio, 1.2, false},
 	{"C", "outputs_longer", "Are answers longer?", rules.OutputRatio, 1.25, false},
 	{"C", "batch_limit", "Was max_num_seqs changed between processes?", rules.BatchLimitRatio, 1.01, false},
+	{"C", "goodput_follows", "Did goodput rise with it (conditions of --goodput)?", rules.GoodputRatio, 1.05, false},
 	{"C", "stalls", "Do single gaps stall while TPOT is even?", rules.StallRatio, 4, false},
 	{"D", "preemptions", "Were requests preempted in the window (an increase, restarts added up)?", rules.Preemptions, 1, false},
 	{"D", "kv_full", "Was the KV pool full?", rules.KVPeak, 0.95, false},

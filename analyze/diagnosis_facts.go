@@ -82,6 +82,8 @@ func (f *factsOf) take() {
 	f.ratio(rules.ArrivalRatio, (b.Requests-zeroIfUnknown(b.Retries))/b.seconds(), (i.Requests-zeroIfUnknown(i.Retries))/i.seconds())
 	f.ratio(rules.CompletedRatio, b.Ended/b.seconds(), i.Ended/i.seconds())
 	f.put(rules.ArrivedOverCompleted, i.Requests/i.Ended, "")
+	f.put(rules.AdmittedOverArrived, i.Admitted/i.Requests, "")
+	f.ratio(rules.GoodputRatio, b.Good/b.seconds(), i.Good/i.seconds())
 	f.ratio(rules.OutputRateRatio, b.OutputTokens/b.seconds(), i.OutputTokens/i.seconds())
 	f.ratio(rules.ArrivalPeakRatio, b.Requests/b.seconds(), i.ArrivalPeak)
 	f.put(rules.WaitingRise, i.Waiting.Mean-b.Waiting.Mean, "")

@@ -15,6 +15,8 @@ type phase struct {
 	Requests, Completed, Failed, Aborted float64 // arrived, and what became of them
 	Retries                              float64 // arrived as a second attempt or later
 	Ended                                float64 // completed within it, whenever they arrived
+	Admitted                             float64 // into the batch within it, whenever they arrived
+	Good                                 float64 // of Requests, those that met every condition of --goodput
 
 	TTFT, TPOT, E2E, Queue, Prefill, Decode, Frontend spread // seconds
 	Prompt, Output                                    spread // tokens a request
@@ -61,7 +63,7 @@ var nan = math.NaN()
 
 func unknownPhase(from, to float64) *phase {
 	s, l := spread{0, nan, nan, nan, nan}, level{nan, nan, nan}
-	return &phase{From: from, To: to, Requests: nan, Completed: nan, Failed: nan, Aborted: nan, Retries: nan, Ended: nan,
+	return &phase{From: from, To: to, Requests: nan, Completed: nan, Failed: nan, Aborted: nan, Retries: nan, Ended: nan, Admitted: nan, Good: nan,
 		TTFT: s, TPOT: s, E2E: s, Queue: s, Prefill: s, Decode: s, Frontend: s, Prompt: s, Output: s,
 		CachedShare: nan, OutputTokens: nan, Waiting: l, Running: l, KV: l, GPU: l, WaitingEnd: nan, ArrivalPeak: nan,
 		Preemptions: nan, CPU: nan, Throttled: nan, TokensPerChunk: nan}

@@ -52,6 +52,7 @@ type rowSource struct {
 	origin              int64 // ns: where the rows' time begins
 	has                 map[string]bool
 	srcs                []serving.Requests // the tables that rows are of
+	goodput             []serving.Condition
 }
 
 func readRows(ctx context.Context, src serving.Requests, w cube.Window) (*rowSource, error) {

@@ -104,6 +104,7 @@ func (c *rowChannel) phase(from, to float64) *phase {
 			p.Ended += c.every
 		}
 	}
+	c.count(p, rows)
 	p.Aborted = 0
 	for i := range rows {
 		if o := rows[i].outcome; o == serving.Timeout || o == serving.Cancelled {
@@ -279,4 +280,48 @@ func (c *rowChannel) coarse() []*signal {
 		s.step = c.span() - s.starts[windows-1]
 	}
 	return out
+}
+
+// count adds who came into the batch and who was served well.
+func (c *rowChannel) count(p *phase, rows []diagRow) {
+	if c.has[string(serving.Queue)] {
+		p.Admitted = 0
+		for i := range c.rows {
+			r := &c.rows[i]
+			at := r.at + r.queue
+			if front := r.front(); front > 0 {
+				at += front
+			}
+			if at >= p.From && at < p.To {
+				p.Admitted += c.every
+			}
+		}
+	}
+	if len(c.goodput) == 0 {
+		return
+	}
+	p.Good = 0
+	for i := range rows {
+		if c.good(&rows[i]) {
+			p.Good += c.every
+		}
+	}
+}
+
+// good reports that a request met every condition of --goodput, by vLLM's rule: a
+// completed answer of one token has no TPOT to miss, any other missing value does.
+func (s *rowSource) good(r *diagRow) bool {
+	if r.outcome != serving.OK {
+		return false
+	}
+	for _, c := range s.goodput {
+		v := map[serving.MetricKey]float64{serving.TTFT: r.ttft, serving.TPOT: r.tpot, serving.E2E: r.e2e}[c.Metric]
+		if c.Metric == serving.TPOT && r.output == 1 {
+			continue
+		}
+		if !(v <= c.Limit) {
+			return false
+		}
+	}
+	return true
 }

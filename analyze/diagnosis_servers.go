@@ -262,6 +262,9 @@ func (c *serverChannel) phase(from, to float64) *phase {
 	}
 	p.Completed = done - zeroIfUnknown(p.Aborted) - zeroIfUnknown(failed)
 	p.Ended = p.Completed
+	if x := c.total(serving.Running, false).between(from, to+c.step); len(x) > 1 {
+		p.Admitted = done + x[len(x)-1] - x[0] // left the batch, or are in it now
+	}
 	if !math.IsNaN(done) {
 		p.Failed = zeroIfUnknown(failed) + zeroIfUnknown(p.Aborted)
 	}

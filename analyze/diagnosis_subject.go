@@ -72,6 +72,7 @@ func sourcesOf(ctx context.Context, in *Input) (out []*source, notes []string, e
 		if rs.every > 1 {
 			notes = append(notes, fmt.Sprintf("%s: every %s request was looked at, and counts are multiplied by it.", src.Name(), ordinal(int(rs.every))))
 		}
+		rs.goodput = in.Opt.Goodput
 		parts, left := rs.byModel()
 		if left != "" {
 			notes = append(notes, left)
@@ -150,6 +151,7 @@ func joinRuns(ctx context.Context, in *Input, runs []*serving.Run) (*source, err
 	if all == nil || len(all.rows) < 10 || !(all.span() > 0) {
 		return nil, nil
 	}
+	all.goodput = in.Opt.Goodput
 	c := newRowChannel(all)
 	return &source{channel: c, kind: "client", label: all.name, from: all.origin, to: all.origin + int64(all.span()*1e9), relative: all.relative, rows: c}, nil
 }

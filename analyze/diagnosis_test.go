@@ -149,9 +149,23 @@ func TestOverloadFromTheStart(t *testing.T) {
 		}
 		reqs = append(reqs, r)
 	}
-	d := diagnosed(t, reqs, DefaultOptions())
+	opt := DefaultOptions()
+	opt.Goodput = []serving.Condition{{Metric: serving.TTFT, Limit: 1}, {Metric: serving.TPOT, Limit: 0.05}}
+	d := diagnosed(t, reqs, opt)
 	if top := d.Top(); top == nil || top.Cause != "overload_from_start" {
 		t.Errorf("the verdict is %q, want overload_from_start; symptoms %v", d.Verdict, d.Symptoms)
+	}
+	answers := map[string]string{}
+	for _, c := range d.Checks {
+		answers[c.ID] = c.Answer
+	}
+	if answers["admitted"] != "yes" || answers["goodput_follows"] != "no" {
+		t.Errorf("fewer admitted: %q, goodput rose: %q", answers["admitted"], answers["goodput_follows"])
+	}
+	for _, c := range diagnosed(t, reqs, DefaultOptions()).Checks {
+		if c.ID == "goodput_follows" && c.Answer != "needs" {
+			t.Errorf("without conditions the goodput rose: %q", c.Answer)
+		}
 	}
 	for _, c := range d.Checks {
 		if c.ID == "hot_replica" && (c.Answer != "needs" || c.Unit == serving.Seconds) {

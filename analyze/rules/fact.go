@@ -49,6 +49,8 @@ const (
 	ArrivalPeakRatio     Key = "arrival_peak_ratio" // busiest ten seconds over the baseline's mean
 	CompletedRatio       Key = "completed_ratio"
 	ArrivedOverCompleted Key = "arrived_over_completed"
+	AdmittedOverArrived  Key = "admitted_over_arrived"
+	GoodputRatio         Key = "goodput_ratio"
 	OutputRateRatio      Key = "output_rate_ratio"
 	RetryShare           Key = "retry_share"
 	AbortShare           Key = "abort_share"

@@ -40,6 +40,8 @@ var Abouts = []About{
 	{BaseWaiting, "largest queue before", needsGauges},
 	{ArrivalRatio, "users' requests/s against the baseline's", needsCounts},
 	{ArrivalPeakRatio, "busiest moment's requests/s against the baseline's mean", needsCounts},
+	{AdmittedOverArrived, "requests admitted to the batch for each one that arrived", "queue times in the trace, or scrapes with vllm:request_success_total and vllm:num_requests_running"},
+	{GoodputRatio, "goodput, requests/s that meet every condition, against the baseline's", "conditions (--goodput ttft:500,tpot:50) and a trace or a detailed benchmark"},
 	{ArrivedOverCompleted, "arrived requests for each one completed", needsCounts},
 	{OutputRateRatio, "output tokens/s against the baseline's", "vllm:generation_tokens_total, an engine log, or output tokens in the trace"},
 	{RetryShare, "share of attempts that repeat an earlier one", "an attempt column in the trace or the gateway's log"},
