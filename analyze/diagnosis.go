@@ -154,7 +154,7 @@ func (u *diagSubject) diagnose(opt Options) *Diagnosis {
 	table := rules.Tuned(opt.Diagnosis)
 	verdicts := rules.Judge(table, u.facts)
 	for _, v := range verdicts {
-		d.Hypotheses = append(d.Hypotheses, hypothesisOf(v, u.facts))
+		d.Hypotheses = append(d.Hypotheses, u.hypothesisOf(v))
 	}
 	if len(verdicts) > 1 && len(d.Present()) > 0 {
 		d.Separate = separation(verdicts[0], verdicts[1], u.facts)
@@ -195,7 +195,7 @@ func (u *diagSubject) findIncident() {
 
 // gather cuts every source into baseline and incident and collects its facts.
 func (u *diagSubject) gather() {
-	u.facts, u.phases = rules.Facts{}, map[*source]phases{}
+	u.facts, u.phases, u.few = rules.Facts{}, map[*source]phases{}, map[rules.Key]string{}
 	for _, s := range u.sources {
 		o, ok, end := u.lead, u.found, u.span
 		if s.relative != u.relative {
@@ -229,7 +229,7 @@ func (u *diagSubject) gather() {
 }
 
 // hypothesisOf puts a verdict into words.
-func hypothesisOf(v rules.Verdict, facts rules.Facts) Explanation {
+func (u *diagSubject) hypothesisOf(v rules.Verdict) Explanation {
 	r := v.Rule
 	h := Explanation{ID: r.ID, Case: r.Case, Cause: r.Cause, Title: r.Title, Status: v.Status, Score: v.Score.Score, Coverage: v.Score.Coverage, Next: r.Next, Remedies: r.Remedies}
 	seen := map[rules.Key]bool{}
@@ -248,8 +248,7 @@ func hypothesisOf(v rules.Verdict, facts rules.Facts) Explanation {
 		}
 	}
 	for _, k := range v.Missing {
-		a := rules.AboutOf(k)
-		h.Missing = append(h.Missing, a.Says+": needs "+a.Needs)
+		h.Missing = append(h.Missing, rules.AboutOf(k).Says+": needs "+u.needs(k))
 	}
 	return h
 }

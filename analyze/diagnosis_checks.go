@@ -1,7 +1,11 @@
 package analyze
 
 import (
+	"cmp"
+	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/vreport/vreport/analyze/rules"
 	"github.com/vreport/vreport/analyze/stat"
@@ -77,7 +81,7 @@ func (u *diagSubject) checks() []CheckResult {
 		r := CheckResult{Case: c.group, ID: c.id, Question: c.question, Threshold: serving.Some(c.at), AtMost: c.below}
 		f, ok := u.facts[c.fact]
 		if !ok {
-			r.Answer, r.Needs, r.Unit = "needs", rules.AboutOf(c.fact).Needs, rules.UnitOf(c.fact)
+			r.Answer, r.Needs, r.Unit = "needs", u.needs(c.fact), rules.UnitOf(c.fact)
 			out = append(out, r)
 			continue
 		}
@@ -98,6 +102,10 @@ func (f *factsOf) fromRows() {
 	worst := spreadOf(known(rows, func(r *diagRow) float64 { return r.worst }))
 	if worst.N >= leastForP95 && i.TPOT.P95 > 0 {
 		f.put(rules.StallRatio, worst.P95/i.TPOT.P95, "")
+		if fact, ok := f.out[rules.StallRatio]; ok && fact.Source == f.s.label {
+			fact.Where = f.worstGaps(rows)
+			f.out[rules.StallRatio] = fact
+		}
 	}
 	var hit, spared []float64
 	for k := range rows {
@@ -118,6 +126,19 @@ func (f *factsOf) fromRows() {
 	if tpot := f.named("tpot"); tpot != nil {
 		f.together(tpot, f.s.rows.running)
 	}
+}
+
+// worstGaps names the requests with the longest gaps, and when they came: a stall
+// of the server hits all that stream at that moment.
+func (f *factsOf) worstGaps(rows []diagRow) string {
+	held := slices.Clone(rows)
+	held = slices.DeleteFunc(held, func(r diagRow) bool { return math.IsNaN(r.worst) })
+	slices.SortStableFunc(held, func(a, b diagRow) int { return cmp.Compare(b.worst, a.worst) })
+	var list []string
+	for _, r := range held[:min(3, len(held))] {
+		list = append(list, fmt.Sprintf("row %d, sent at %s: %s", r.row, f.u.moment(r.at), seconds(signif(r.worst))))
+	}
+	return "longest gaps: " + strings.Join(list, "; ")
 }
 
 func (f *factsOf) named(name string) *signal {

@@ -46,9 +46,21 @@ func (f *factsOf) ratio(k rules.Key, before, after float64) {
 
 // percentiles is a ratio of percentiles, where both rest on enough requests.
 func (f *factsOf) percentiles(k rules.Key, b, i spread, before, after, need float64) {
-	if min(b.N, i.N) >= need {
+	switch n := min(b.N, i.N); {
+	case n >= need:
 		f.ratio(k, before, after)
+	case n > 0:
+		f.u.few[k] = fmt.Sprintf("%s requests before and as many in it: there are %s and %s", number(need), number(b.N), number(i.N))
 	}
+}
+
+// needs says what would tell a fact that is not known: more requests, where only
+// their number is too small, else the file or flag that has it.
+func (u *diagSubject) needs(k rules.Key) string {
+	if why, ok := u.few[k]; ok {
+		return why
+	}
+	return rules.AboutOf(k).Needs
 }
 
 // take adds what the source says, unless an earlier one has said it.

@@ -46,8 +46,9 @@ type diagSubject struct {
 	onsets   []Onset
 	phases   map[*source]phases
 	facts    rules.Facts
-	client   rules.Facts // of the load generator, over whole runs
-	given    cube.Window // the incident as the user marked it, ns
+	few      map[rules.Key]string // facts that too few requests tell, and how few
+	client   rules.Facts          // of the load generator, over whole runs
+	given    cube.Window          // the incident as the user marked it, ns
 
 	logs      []*serving.EventLog // of the dataset
 	year      int                 // of the data; 0 not known

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/vreport/vreport/analyze/rules"
+	"github.com/vreport/vreport/analyze/stat"
 	"github.com/vreport/vreport/ingest/column"
 	"github.com/vreport/vreport/ingest/serving"
 )
@@ -15,6 +16,7 @@ import (
 // A staged request has what a server logs of it.
 type staged struct {
 	at, queue, prefill, tpot float64
+	front                    float64 // 0: 4 ms
 	prompt, output           int64
 }
 
@@ -33,14 +35,19 @@ func stagedTable(reqs []staged) *column.Table {
 		}
 		t.Floats(serving.Column{Name: string(k), Kind: serving.KindDuration}, v, nil)
 	}
-	const front = 0.004
+	front := func(r staged) float64 {
+		if r.front > 0 {
+			return r.front
+		}
+		return 0.004
+	}
 	decode := func(r staged) float64 { return r.tpot * float64(r.output-1) }
 	put(serving.Queue, func(r staged) float64 { return r.queue })
 	put(serving.Prefill, func(r staged) float64 { return r.prefill })
 	put(serving.Decode, decode)
 	put(serving.TPOT, func(r staged) float64 { return r.tpot })
-	put(serving.TTFT, func(r staged) float64 { return front + r.queue + r.prefill })
-	put(serving.E2E, func(r staged) float64 { return front + r.queue + r.prefill + decode(r) })
+	put(serving.TTFT, func(r staged) float64 { return front(r) + r.queue + r.prefill })
+	put(serving.E2E, func(r staged) float64 { return front(r) + r.queue + r.prefill + decode(r) })
 	for k, get := range map[serving.MetricKey]func(staged) int64{serving.PromptTokens: func(r staged) int64 { return r.prompt }, serving.OutputTokens: func(r staged) int64 { return r.output }} {
 		v := make([]int64, n)
 		for i, r := range reqs {
@@ -99,6 +106,77 @@ func TestAveragesHideAnIncident(t *testing.T) {
 		if h.Status == rules.Supported {
 			t.Errorf("%s is supported, too", h.Cause)
 		}
+	}
+}
+
+// The same reading from figures that people pass on: medians and p95 before and
+// after, of which only prompts, prefill and TTFT move, and those at p95 alone.
+func TestTableOfAnIncident(t *testing.T) {
+	// A quantile function through p50 and p95.
+	q := func(u, p50, p95 float64) float64 {
+		switch {
+		case u < 0.5:
+			return p50 * (0.5 + u)
+		case u < 0.95:
+			return p50 + (p95-p50)*(u-0.5)/0.45
+		}
+		return p95 * (1 + (u-0.95)*4)
+	}
+	const n = 2000
+	var reqs []staged
+	for i := range 2 * n {
+		u := alternate(i)
+		r := staged{at: 0.5 * float64(i), output: 100, prompt: int64(q(u, 850, 2400)), queue: q(u, 0.05, 0.12), prefill: q(u, 0.25, 0.64), tpot: q(u, 0.035, 0.042), front: q(u, 0.02, 0.14)}
+		if i >= n {
+			r.prompt, r.queue, r.prefill, r.tpot, r.front = int64(q(u, 870, 6100)), q(u, 0.05, 0.13), q(u, 0.25, 1.9), q(u, 0.035, 0.043), q(u, 0.02, 0.17)
+		}
+		reqs = append(reqs, r)
+	}
+	for _, c := range []struct {
+		name          string
+		get           func(staged) float64
+		p             float64
+		before, after float64
+	}{
+		{"prompt", func(r staged) float64 { return float64(r.prompt) }, 0.5, 850, 870},
+		{"prompt", func(r staged) float64 { return float64(r.prompt) }, 0.95, 2400, 6100},
+		{"queue", func(r staged) float64 { return r.queue }, 0.95, 0.12, 0.13},
+		{"prefill", func(r staged) float64 { return r.prefill }, 0.95, 0.64, 1.9},
+		{"TTFT", func(r staged) float64 { return r.front + r.queue + r.prefill }, 0.95, 0.9, 2.2},
+		{"TPOT", func(r staged) float64 { return r.tpot }, 0.95, 0.042, 0.043},
+	} {
+		for k, want := range []float64{c.before, c.after} {
+			var x []float64
+			for _, r := range reqs[k*n : (k+1)*n] {
+				x = append(x, c.get(r))
+			}
+			slices.Sort(x)
+			if got := stat.Quantile(x, c.p); math.Abs(got/want-1) > 0.01 {
+				t.Errorf("%s p%g of part %d is %g, want %g", c.name, 100*c.p, k, got, want)
+			}
+		}
+	}
+	d := diagnosed(t, reqs, DefaultOptions())
+	if top := d.Top(); top == nil || top.Cause != "long_prompts" || !strings.Contains(d.Verdict, "Look at the long requests first, not at total capacity") {
+		t.Errorf("the verdict is %q", d.Verdict)
+	}
+}
+
+// A percentile of few requests is no fact, and the reason is their number, not a
+// column that is there.
+func TestTooFewForAPercentile(t *testing.T) {
+	var reqs []staged
+	for i := range 140 {
+		r := staged{at: float64(i), queue: 0.01, prefill: 0.2 + 0.02*alternate(i), tpot: 0.03, prompt: 800, output: 50}
+		if i >= 70 {
+			r.queue = 3
+		}
+		reqs = append(reqs, r)
+	}
+	d := diagnosed(t, reqs, DefaultOptions())
+	i := slices.IndexFunc(d.Checks, func(c CheckResult) bool { return c.ID == "prompt_p99" })
+	if c := d.Checks[i]; c.Answer != "needs" || !strings.Contains(c.Needs, "200 requests") {
+		t.Errorf("p99 of 70 requests: %+v", c)
 	}
 }
 
