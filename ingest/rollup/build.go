@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -189,7 +190,7 @@ func (b *Builder) cell(r *Row, at serving.Pos) *building {
 func (b *Builder) addCount(r *Row, at serving.Pos) {
 	switch r.Metric {
 	case mRows:
-		b.out.Rows += r.N
+		b.out.Rows = sum(b.out.Rows, r.N)
 		return
 	case mArrival:
 		addSpan(&b.out.Arrival, r)
@@ -202,7 +203,7 @@ func (b *Builder) addCount(r *Row, at serving.Pos) {
 		if b.out.Skipped == nil {
 			b.out.Skipped = map[string]int64{}
 		}
-		b.out.Skipped[reason] += r.N
+		b.out.Skipped[reason] = sum(b.out.Skipped[reason], r.N)
 		return
 	}
 	c := b.cell(r, at)
@@ -215,23 +216,23 @@ func (b *Builder) addCount(r *Row, at serving.Pos) {
 			b.problem(at, colBucket, "%d is no outcome, want 0 to %d", r.Bucket, serving.NumOutcomes-1)
 			return
 		}
-		c.Outcomes[r.Bucket] += r.N
+		c.Outcomes[r.Bucket] = sum(c.Outcomes[r.Bucket], r.N)
 	case mGood:
 		if r.Bucket == 1 {
-			c.Good += r.N
+			c.Good = sum(c.Good, r.N)
 		}
 	case mWhole:
-		c.Whole += r.N
+		c.Whole = sum(c.Whole, r.N)
 	case mBrief:
-		c.Brief += r.N
+		c.Brief = sum(c.Brief, r.N)
 	case mInput:
-		c.Input += r.Total
+		c.Input = sum(c.Input, r.Total)
 	case mOutput:
-		c.Output += r.Total
+		c.Output = sum(c.Output, r.Total)
 	case mCached:
-		c.Cached += r.Total
+		c.Cached = sum(c.Cached, r.Total)
 	case mCachedOf:
-		c.CachedOf += r.Total
+		c.CachedOf = sum(c.CachedOf, r.Total)
 	default:
 		digits, ok := strings.CutPrefix(r.Metric, mSLO)
 		k, err := strconv.Atoi(digits)
@@ -240,9 +241,9 @@ func (b *Builder) addCount(r *Row, at serving.Pos) {
 			return
 		}
 		b.slos = max(b.slos, k)
-		c.of[k-1] += r.N
+		c.of[k-1] = sum(c.of[k-1], r.N)
 		if r.Bucket == 1 {
-			c.within[k-1] += r.N
+			c.within[k-1] = sum(c.within[k-1], r.N)
 		}
 	}
 }
@@ -300,8 +301,16 @@ func (b *Builder) Rollup() (*serving.Rollup, error) {
 		return nil, b.wrong(at, fmt.Sprintf("counts of %d objectives", b.slos), fmt.Sprintf("%d, as the spec says", len(b.spec.SLOs)), remake)
 	}
 	b.out.Spec, b.out.Files = *b.spec, []string{b.path}
-	for _, c := range b.cells {
-		b.out.Cells = append(b.out.Cells, c.finish(len(b.spec.Dims), len(b.spec.SLOs)))
+	for _, k := range slices.Sorted(maps.Keys(b.cells)) {
+		c := b.cells[k].finish(len(b.spec.Dims), len(b.spec.SLOs))
+		if why := contradiction(c); why != "" {
+			b.problem(at, colN, "the cell %s has %s: its rows are not those of one query; it is left out", cellName(c), why)
+			continue
+		}
+		b.out.Cells = append(b.out.Cells, c)
+	}
+	if len(b.out.Cells) == 0 && len(b.cells) > 0 {
+		return nil, b.wrong(at, "no cell whose counts agree", "counts of one query", remake)
 	}
 	serving.SortRollupCells(b.out.Cells)
 	b.cells = nil
@@ -322,7 +331,9 @@ func (c *building) finish(dims, slos int) *serving.RollupCell {
 		out := h[:0]
 		for _, x := range h {
 			if n := len(out); n > 0 && out[n-1].Bucket == x.Bucket {
+				count, total := sum(out[n-1].N, x.N), sum(out[n-1].Total, x.Total)
 				out[n-1] = (serving.RollupHistogram{out[n-1]}).Plus(serving.RollupHistogram{x})[0]
+				out[n-1].N, out[n-1].Total = count, total
 				continue
 			}
 			out = append(out, x)
