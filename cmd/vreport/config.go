@@ -54,11 +54,34 @@ func readConfig(path string) (layer, error) {
 	if len(data) > maxConfig {
 		return nil, fmt.Errorf("%s: is larger than 1 MiB, want a config file of a few lines", path)
 	}
-	if bytes.Count(data, []byte("["))+bytes.Count(data, []byte("{")) > maxBrackets {
+	if bytes.Count(data, []byte("["))+bytes.Count(data, []byte("{"))+listsInLists(data) > maxBrackets {
 		// The parser's time grows with the square of the nesting.
-		return nil, fmt.Errorf("%s: has more than %d brackets, want a config file of a few lines", path, maxBrackets)
+		return nil, fmt.Errorf("%s: has more than %d brackets or lists within lists, want a config file of a few lines", path, maxBrackets)
 	}
 	return decodeConfig(path, data)
+}
+
+// listsInLists counts the lists (and keys of the form `? `) that lines open
+// beyond their first: `- - - a` nests without a bracket. Nesting line by line
+// needs indentation, which the size of the file bounds.
+func listsInLists(data []byte) int {
+	n := 0
+	for line := range bytes.Lines(data) {
+		opened := 0
+		for i, c := range line {
+			if c == '-' || c == '?' {
+				if i+1 == len(line) || bytes.IndexByte([]byte(" \t\r\n"), line[i+1]) >= 0 {
+					opened++
+				}
+				continue
+			}
+			if c != ' ' && c != '\t' {
+				break
+			}
+		}
+		n += max(0, opened-1)
+	}
+	return n
 }
 
 // decodeConfig reads the settings of a config file. Each value keeps its line

@@ -2,6 +2,8 @@ package main
 
 import (
 	"io"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -230,6 +232,28 @@ func TestEditDistance(t *testing.T) {
 	} {
 		if got := editDistance(tt.a, tt.b); got != tt.want {
 			t.Errorf("editDistance(%q, %q) = %d, want %d", tt.a, tt.b, got, tt.want)
+		}
+	}
+}
+
+// Nesting costs the parser the square of its depth. What nests beyond any config
+// file is refused before it is parsed; long lists are none of it.
+func TestConfigNesting(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "vreport.yaml")
+	for text, refused := range map[string]bool{
+		strings.Repeat("- ", 400_000):                               true,
+		"slo:\n  " + strings.Repeat("-\t", 400_000) + "a":           true,
+		strings.Repeat("? ", 400_000):                               true,
+		strings.Repeat("[", 400_000):                                true,
+		"slo:\n" + strings.Repeat("  - ttft:p95<800ms\n", 4_000):    false,
+		"---\ntitle: " + strings.Repeat("- ", 4_000) + "as a title": false,
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := readConfig(path)
+		if got := err != nil && strings.Contains(err.Error(), "lists within lists"); got != refused {
+			t.Errorf("%.30q…: error %.200v, refused for its nesting: want %v", text, err, refused)
 		}
 	}
 }
