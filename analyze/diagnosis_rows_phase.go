@@ -3,6 +3,7 @@ package analyze
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/vreport/vreport/analyze/stat"
 	"github.com/vreport/vreport/ingest/serving"
@@ -165,7 +166,7 @@ func (c *rowChannel) addReplicas(p *phase, rows []diagRow) {
 		l.Present = l.Requests >= 0.03*p.Requests
 		p.Replicas = append(p.Replicas, l)
 	}
-	slices.SortFunc(p.Replicas, func(a, b replicaLoad) int { return compareNames(a.Name, b.Name) })
+	slices.SortFunc(p.Replicas, func(a, b replicaLoad) int { return strings.Compare(a.Name, b.Name) })
 }
 
 func (c *rowChannel) addWorkloads(p *phase, rows []diagRow) {
@@ -196,17 +197,7 @@ func (c *rowChannel) addWorkloads(p *phase, rows []diagRow) {
 		l.TPOT = spreadOf(known(rows, mine(func(r *diagRow) float64 { return r.tpot }))).Mean
 		p.Workloads = append(p.Workloads, l)
 	}
-	slices.SortFunc(p.Workloads, func(a, b workloadLoad) int { return compareNames(a.Name, b.Name) })
-}
-
-func compareNames(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
+	slices.SortFunc(p.Workloads, func(a, b workloadLoad) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // signals are what change points are looked for in.

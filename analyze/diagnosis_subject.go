@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/vreport/vreport/analyze/cube"
@@ -124,7 +125,7 @@ func joinRuns(ctx context.Context, in *Input, runs []*serving.Run) (*source, err
 		}
 	}
 	runs = slices.Clone(runs)
-	slices.SortStableFunc(runs, func(a, b *serving.Run) int { return compareNames(a.Started.Or(""), b.Started.Or("")) })
+	slices.SortStableFunc(runs, func(a, b *serving.Run) int { return strings.Compare(a.Started.Or(""), b.Started.Or("")) })
 	var all *rowSource
 	for _, r := range runs {
 		rs, err := readRows(ctx, r.Requests, in.windowOf(func() int { return in.sides.sideOf(r) }))

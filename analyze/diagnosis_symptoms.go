@@ -95,6 +95,14 @@ func (u *diagSubject) enough(b, i *phase, get func(*phase) spread, n float64) bo
 	return b != nil && get(b).N >= n && get(i).N >= n && i.seconds() >= least && b.seconds() >= least
 }
 
+// compared is a source's two phases, and whether a symptom of theirs is known and
+// may be looked for: what is too short to compare is not known, and is no "no".
+func (u *diagSubject) compared(s *source, get func(*phase) spread, n float64) (p phases, known, both bool) {
+	p = u.phases[s]
+	both = p.known && u.enough(p.base, p.bad, get, n)
+	return p, u.searched[s] && (both || !p.known), both
+}
+
 func ttftSpread(p *phase) spread { return p.TTFT }
 func tpotSpread(p *phase) spread { return p.TPOT }
 
@@ -141,10 +149,9 @@ func (u *diagSubject) first(s *source, opt Options) Symptom {
 	if s == nil {
 		return u.queueInstead(out)
 	}
-	p := u.phases[s]
-	short := p.known && !u.enough(p.base, p.bad, ttftSpread, leastForPhase)
-	out.Known = u.searched[s] && !short
-	if !p.known || short {
+	p, known, both := u.compared(s, ttftSpread, leastForPhase)
+	out.Known = known
+	if !both {
 		return out
 	}
 	b, i := p.base.TTFT, p.bad.TTFT
@@ -201,10 +208,9 @@ func (u *diagSubject) streaming(server, client *source, opt Options) Symptom {
 		}
 		return out
 	}
-	p := u.phases[s]
-	short := p.known && !u.enough(p.base, p.bad, tpotSpread, leastForPhase)
-	out.Known = u.searched[s] && !short
-	if p.known && !short {
+	p, known, both := u.compared(s, tpotSpread, leastForPhase)
+	out.Known = known
+	if both {
 		for _, x := range [][2]float64{{p.base.TPOT.P50, p.bad.TPOT.P50}, {p.base.TPOT.Mean, p.bad.TPOT.Mean}} {
 			if x[1]/x[0] >= slowRatio && x[1]-x[0] >= slowRise && p.bad.TPOT.Mean/p.base.TPOT.Mean >= slowRatio {
 				out.Present = true
@@ -224,10 +230,9 @@ func (u *diagSubject) tail(s *source) Symptom {
 	if s == nil {
 		return out
 	}
-	p := u.phases[s]
-	short := p.known && !u.enough(p.base, p.bad, ttftSpread, leastForP95)
-	out.Known = u.searched[s] && !short
-	if !p.known || short {
+	p, known, both := u.compared(s, ttftSpread, leastForP95)
+	out.Known = known
+	if !both {
 		return out
 	}
 	b, i := p.base.TTFT, p.bad.TTFT

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -118,18 +119,8 @@ func (p *SweepPoint) attainment() *Goodput {
 	if len(gs) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(gs, func(a, b *Goodput) int { return compareFloat(a.Share.V, b.Share.V) })
+	slices.SortStableFunc(gs, func(a, b *Goodput) int { return cmp.Compare(a.Share.V, b.Share.V) })
 	return gs[(len(gs)-1)/2]
-}
-
-func compareFloat(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // meets reports whether every repeat passes every objective by its interval;

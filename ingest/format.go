@@ -94,6 +94,23 @@ func sniffParquet(p *probe) (bool, string) {
 	return false, "no Parquet magic at the start"
 }
 
+// sniffParquetColumns recognizes a Parquet file by the names of its columns.
+func sniffParquetColumns(of func(names []string) (bool, string)) func(*probe) (bool, string) {
+	return func(p *probe) (bool, string) {
+		if ok, why := sniffParquet(p); !ok {
+			return false, why
+		}
+		if p.codec != "" {
+			return false, "inside " + p.codec
+		}
+		names, err := trace.Names(trace.File{Path: p.path, R: p.raw, Size: p.size})
+		if err != nil {
+			return false, err.Error()
+		}
+		return of(names)
+	}
+}
+
 func decodeParquet(_ context.Context, p *probe, l *loaded) error {
 	if p.codec != "" {
 		return &serving.FormatError{At: serving.Pos{Path: p.path}, Found: "a Parquet file inside " + p.codec,

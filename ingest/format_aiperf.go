@@ -19,27 +19,13 @@ import (
 // What AIPerf and GenAI-Perf write. The Parquet export stands before every other
 // Parquet file, the records before every other JSONL trace.
 var (
-	formatAIPerfParquet = &Format{Name: aiperf.FormatServerMetrics, Doc: "server metrics that AIPerf scraped, as Parquet", sniff: sniffAIPerfParquet, decode: decodeAIPerfParquet}
+	formatAIPerfParquet = &Format{Name: aiperf.FormatServerMetrics, Doc: "server metrics that AIPerf scraped, as Parquet", sniff: sniffParquetColumns(aiperf.SniffMetricsParquet), decode: decodeAIPerfParquet}
 	formatAIPerfRecords = &Format{Name: aiperf.FormatRecords, Doc: "the requests of an AIPerf run (profile_export.jsonl)", sniff: sniffAIPerfRecords, decode: decodeAIPerfRecords}
 	formatAIPerfSummary = &Format{Name: aiperf.FormatSummary, Doc: "the summary of an AIPerf run, JSON, CSV or as printed", sniff: sniffAIPerfTool(aiperf.AIPerf), decode: decodeAIPerfSummary}
 	formatAIPerfMetrics = &Format{Name: aiperf.FormatServerMetrics, Doc: "server metrics that AIPerf scraped (JSON, JSONL, CSV)", sniff: sniffAIPerfMetrics, decode: decodeAIPerfMetrics}
 	formatGPUTelemetry  = &Format{Name: aiperf.FormatTelemetry, Doc: "telemetry of GPUs that AIPerf collected", sniff: sniffTelemetry, decode: decodeTelemetry}
 	formatGenAIPerf     = &Format{Name: aiperf.FormatGenAI, Doc: "the summary of a GenAI-Perf run, JSON, CSV or as printed", sniff: sniffAIPerfTool(aiperf.GenAIPerf), decode: decodeAIPerfSummary}
 )
-
-func sniffAIPerfParquet(p *probe) (bool, string) {
-	if ok, why := sniffParquet(p); !ok {
-		return false, why
-	}
-	if p.codec != "" {
-		return false, "inside " + p.codec
-	}
-	names, err := trace.Names(trace.File{Path: p.path, R: p.raw, Size: p.size})
-	if err != nil {
-		return false, err.Error()
-	}
-	return aiperf.SniffMetricsParquet(names)
-}
 
 // decodeAIPerfParquet reads the export as the scrapes that it was made of.
 func decodeAIPerfParquet(ctx context.Context, p *probe, l *loaded) error {

@@ -14,23 +14,9 @@ import (
 
 // A rollup is recognized by its columns, so it comes before tables of requests.
 var (
-	formatRollupParquet = &Format{Name: rollup.Format, Doc: "requests after aggregation (vreport rollup, vreport sql) as Parquet", sniff: sniffRollupParquet, decode: decodeRollupParquet}
+	formatRollupParquet = &Format{Name: rollup.Format, Doc: "requests after aggregation (vreport rollup, vreport sql) as Parquet", sniff: sniffParquetColumns(rollup.Sniff), decode: decodeRollupParquet}
 	formatRollupCSV     = &Format{Name: rollup.Format, Doc: "requests after aggregation (vreport rollup, vreport sql) as CSV", sniff: sniffRollupCSV, decode: decodeRollupCSV}
 )
-
-func sniffRollupParquet(p *probe) (bool, string) {
-	if ok, why := sniffParquet(p); !ok {
-		return false, why
-	}
-	if p.codec != "" {
-		return false, "inside " + p.codec
-	}
-	names, err := trace.Names(trace.File{Path: p.path, R: p.raw, Size: p.size})
-	if err != nil {
-		return false, err.Error()
-	}
-	return rollup.Sniff(names)
-}
 
 func decodeRollupParquet(ctx context.Context, p *probe, l *loaded) error {
 	file := trace.File{Path: p.path, R: p.raw, Size: p.size, In: p.in}

@@ -47,15 +47,7 @@ func (m *mdWriter) incidentTimeline(inc *analyze.Incident) {
 		t.add(FormatTime(o.At, inc.Relative), FormatSpan(o.Width), m.text(fmt.Sprintf("%s %s → %s", signalName(o.Signal), plainValue(o.Unit, known(o.Before)), plainValue(o.Unit, known(o.After)))), m.cell(o.Source))
 	}
 	put(-1)
-	limit := max(m.lim.points, 5) * 2
-	all := len(t.rows)
-	if all == 0 {
-		return
-	}
-	m.line("\n#### Timeline\n")
-	t.rows = t.rows[:min(all, limit)]
-	t.write(m)
-	m.more(all, limit, "moments")
+	m.firstOf(t, "Timeline", max(m.lim.points, 5)*2, "moments")
 }
 
 func (m *mdWriter) incidentFigures(inc *analyze.Incident) {
@@ -74,15 +66,19 @@ func (m *mdWriter) incidentFigures(inc *analyze.Incident) {
 		}
 		t.add(m.cell(strings.TrimSpace(figureTitle(f.Metric)+" "+f.Stat)), value(f.Before, f.N[0]), value(f.During, f.N[1]), value(f.After, f.N[2]), change, m.cell(f.Source))
 	}
-	limit := max(m.lim.runs, 8)
+	m.firstOf(t, "Figures", max(m.lim.runs, 8), "figures")
+}
+
+// firstOf writes the first rows of a table, if it has any, and how many follow.
+func (m *mdWriter) firstOf(t mdTable, title string, limit int, what string) {
 	all := len(t.rows)
 	if all == 0 {
 		return
 	}
-	m.line("\n#### Figures\n")
+	m.line("\n#### " + title + "\n")
 	t.rows = t.rows[:min(all, limit)]
 	t.write(m)
-	m.more(all, limit, "figures")
+	m.more(all, limit, what)
 }
 
 func (m *mdWriter) measures(title string, list []analyze.Measure) {

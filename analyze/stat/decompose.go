@@ -43,7 +43,7 @@ func TailBand(whole []float64, parts [][]float64, p float64) (Band, bool) {
 		order[i] = i
 	}
 	// Ties by place are what a stable sort makes of them, several times faster.
-	slices.SortFunc(order, func(a, b int) int { return cmp.Or(compareFloats(whole[a], whole[b]), a-b) })
+	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(whole[a], whole[b]), a-b) })
 	sorted := make([]float64, n)
 	for i, k := range order {
 		sorted[i] = whole[k]

@@ -1,6 +1,7 @@
 package stat
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -40,7 +41,7 @@ func averageRanks(x []float64) []float64 {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return compareFloats(x[a], x[b]) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(x[a], x[b]) })
 	out := make([]float64, len(x))
 	for i := 0; i < len(order); {
 		j := i

@@ -1,6 +1,7 @@
 package stat
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -53,7 +54,7 @@ func midranks(before, after []float64) (ranks []int, ties float64) {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return compareFloats(all[a], all[b]) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(all[a], all[b]) })
 	ranks = make([]int, len(all))
 	for i := 0; i < len(order); {
 		j := i + 1
@@ -68,16 +69,6 @@ func midranks(before, after []float64) (ranks []int, ties float64) {
 		i = j
 	}
 	return ranks, ties
-}
-
-func compareFloats(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // permutationP is the share of all choices of n ranks whose sum is at least as
