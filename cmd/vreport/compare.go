@@ -67,6 +67,8 @@ type comparedSides struct {
 func (c *compareCmd) sides(o *options) (*comparedSides, error) {
 	s := &comparedSides{names: [2]string{"before", "after"}}
 	switch {
+	case c.Incident != nil:
+		return nil, &usageError{errors.New("--incident belongs to report: compare holds two sides against each other (or what is before and after --at TIME)")}
 	case o.at.text != "" && c.After != "":
 		return nil, &usageError{errors.New("--at cuts one side in two, want one path, not two")}
 	case o.at.text != "":

@@ -26,7 +26,8 @@ func SniffSummary(keys map[string]bool, head []byte) (tool Tool, why string) {
 	switch {
 	case keys["experiments"] && keys["service_kind"]:
 		return GenAIPerf, ""
-	case keys["timeslices"] && hasAny(head, `"timeslice_index"`):
+	// Newer releases number the slices by their place, and say when each was.
+	case keys["timeslices"] && hasAny(head, `"timeslice_index"`, `"start_ns"`, `"avg"`):
 		return AIPerf, ""
 	case !hasAny(head, `"unit"`) || !hasAny(head, `"avg"`):
 		return "", `no metric with "unit" and "avg"`

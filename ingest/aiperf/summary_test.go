@@ -101,6 +101,9 @@ func TestSummaryFacts(t *testing.T) {
 
 func TestSummaryOthers(t *testing.T) {
 	in := &serving.Input{}
+	if tool, why := SniffSummary(map[string]bool{"timeslices": true}, []byte(`{"timeslices":[{"start_ns":1,"end_ns":2,"is_complete":true,"time_to_first_token":{"unit":"ms","avg":5}}]}`)); tool != AIPerf {
+		t.Errorf("slices that are numbered by their place: %q, %s", tool, why)
+	}
 	runs, err := DecodeSummary(t.Context(), "s", strings.NewReader(slicesIn), in)
 	if err != nil || len(runs) != 0 || in.Records != 2 || !strings.Contains(in.Note, "time slices") {
 		t.Errorf("time slices give %d runs, %v, note %q", len(runs), err, in.Note)

@@ -91,7 +91,7 @@ func (d *decoder) metrics(n *tree.Node) []serving.Reported {
 			v := number(dist.Items[i])
 			if !v.OK {
 				if dist.Items[i].Kind != tree.Null {
-					d.problem(dist.Items[i], "found no finite number, want "+name+" of "+string(m.Key))
+					d.problem(dist.Items[i], "found no finite number from 0 on, want "+name+" of "+string(m.Key))
 				}
 				continue
 			}
@@ -124,10 +124,11 @@ func scaled(n *tree.Node, per float64) serving.Opt[float64] {
 	return v
 }
 
-// number reads a finite number.
+// number reads a finite number that is not negative: a report has no other, so a
+// file that has one was changed.
 func number(n *tree.Node) serving.Opt[float64] {
 	v, ok := n.Float()
-	if !ok || n.Kind != tree.Number || math.IsNaN(v) || math.IsInf(v, 0) {
+	if !ok || n.Kind != tree.Number || !(v >= 0) || math.IsInf(v, 0) {
 		return serving.None[float64]()
 	}
 	return serving.Some(v)

@@ -134,11 +134,26 @@ func Fuzz(f *testing.F) {
 			runs, _ := dec(t.Context(), "x", strings.NewReader(string(b)))
 			for _, r := range runs {
 				for _, a := range r.Reported {
-					if math.IsNaN(a.Value()) || math.IsInf(a.Value(), 0) || a.PerBase == 0 || a.Lo.OK && a.Hi.OK && a.Lo.V > a.Hi.V {
+					if math.IsNaN(a.Value()) || math.IsInf(a.Value(), 0) || a.Value() < 0 || a.PerBase == 0 || a.Lo.OK && a.Hi.OK && a.Lo.V > a.Hi.V {
 						t.Errorf("figure %+v", a)
 					}
 				}
 			}
 		}
 	})
+}
+
+// A report has no negative figure: one that has was changed. It is a problem, and
+// the rest is read.
+func TestNegativeFigures(t *testing.T) {
+	text := strings.NewReplacer(`"mean":50`, `"mean":-50`, `"duration_s":20.5`, `"duration_s":-20.5`, `"requests_per_s":9.7`, `"requests_per_s":-9.7`).Replace(report)
+	runs, in := decode(t, text)
+	if in.Problems.Len() != 1 || runs[0].Duration.OK {
+		t.Errorf("duration %v, problems %v", runs[0].Duration, in.Problems.List())
+	}
+	for _, a := range runs[0].Reported {
+		if a.File < 0 || a.Field == "ttft.mean" || a.Field == "requests_per_s" {
+			t.Errorf("%s is %g", a.Field, a.File)
+		}
+	}
 }
