@@ -51,9 +51,10 @@ func (in *Input) run(ctx context.Context) (*Report, error) {
 }
 
 // sections lists what the report will hold: a section about two sides has no
-// place where there is one.
+// place where there is one, and one that looks for a change within the data none
+// where the other side is the baseline.
 func (in *Input) sections() []*Section {
-	return slices.DeleteFunc(slices.Clone(Sections), func(s *Section) bool { return s.Sides && in.sides == nil })
+	return slices.DeleteFunc(slices.Clone(Sections), func(s *Section) bool { return s.Sides && in.sides == nil || s.Alone && in.sides != nil })
 }
 
 // runSections runs each section once those it reads have run.

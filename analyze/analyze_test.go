@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -297,5 +298,25 @@ func TestQuietWindowsAreZeroNotMissing(t *testing.T) {
 	}
 	if zeros == 0 || zeros != missing {
 		t.Errorf("%d windows with a rate of 0 and %d without a TTFT, want as many of both", zeros, missing)
+	}
+}
+
+// A comparison has no section that looks for a change within the data, and a
+// report none about two sides.
+func TestSectionsOfSides(t *testing.T) {
+	names := func(in *Input) (out []string) {
+		for _, s := range in.sections() {
+			out = append(out, s.Name)
+		}
+		return out
+	}
+	one, two := names(&Input{}), names(&Input{sides: &Sides{}})
+	for _, n := range []string{"diagnosis", "incident"} {
+		if !slices.Contains(one, n) || slices.Contains(two, n) {
+			t.Errorf("%s: of a report %v, of a comparison %v", n, one, two)
+		}
+	}
+	if slices.Contains(one, "compare") || !slices.Contains(two, "compare") {
+		t.Errorf("compare: of a report %v, of a comparison %v", one, two)
 	}
 }

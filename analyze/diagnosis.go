@@ -84,9 +84,6 @@ func (d *Diagnosis) Present() []Symptom {
 }
 
 func runDiagnosis(ctx context.Context, in *Input, rep *Report) (any, []string, error) {
-	if in.sides != nil {
-		return nil, nil, nil // each side has a baseline of its own: the other one
-	}
 	out, notes, err := diagnose(ctx, in)
 	if err != nil || out == nil {
 		return nil, notes, err

@@ -18,6 +18,7 @@ type Section struct {
 	Needs string   // what it needs, said where it cannot be made
 	After []string // sections whose results it reads
 	Sides bool     // of a comparison only
+	Alone bool     // of one side only: it has a baseline within itself
 
 	// Run returns a pointer to the section's value type, or nil where the data
 	// for it are missing. The report holds the results of the sections in
@@ -34,11 +35,11 @@ var Sections = []*Section{
 	{Name: "compare", Title: "Before and after", Nav: "Verdict", Sides: true,
 		Doc:   "Whether the second side is better or worse, for whom, and how sure that is.",
 		Needs: "two sides with something in common (vreport compare)", After: []string{"runs", "slices", "servers", "quality"}, Run: runCompare},
-	{Name: "diagnosis", Title: "Diagnosis", Nav: "Diagnosis",
+	{Name: "diagnosis", Title: "Diagnosis", Nav: "Diagnosis", Alone: true,
 		Doc:   "Which symptom is there and since when, where the time went, which causes the data support or refute, what is missing to tell, and the check to do next.",
 		Needs: "request-level data with arrival times, two or more scrapes, or an engine's log; of one run or load, not a sweep",
 		After: []string{"quality"}, Run: runDiagnosis},
-	{Name: "incident", Title: "Incident", Nav: "Incident",
+	{Name: "incident", Title: "Incident", Nav: "Incident", Alone: true,
 		Doc:   "The incident's window beside what precedes it: what changed first, panels on one time axis, counters as increases, replicas side by side, requests to replay, and what to do now, what it came from, what prevents it.",
 		Needs: "an incident: a window given with --incident FROM/TO, or a change for the worse in latency, queue or failures that carries a symptom",
 		After: []string{"diagnosis", "inputs"}, Run: runIncident},
