@@ -23,6 +23,7 @@ func Lacks(ds *serving.Dataset) []Lack {
 		timed = timed || r.Spec.StepUS > 0
 	}
 	for _, r := range ds.Runs {
+		timed = timed || hasCourse(r)
 		if r.Requests != nil {
 			tables = true
 			timed = timed || hasColumn(r.Requests, serving.ColArrival)

@@ -297,6 +297,7 @@ type Timeline struct {
 	From     int64 // ns; of Relative an offset from the start
 	Aligned  bool  // two sides of a comparison, each from its own start
 	Relative bool
+	Counted  bool    // steps are slices whose length nothing states: a second stands for one
 	Step     float64 // seconds
 	N        int     // number of steps
 	Series   []TimelineSeries

@@ -72,7 +72,7 @@ var Sections = []*Section{
 		Needs: "Prometheus scrapes of the servers", Run: runServers},
 	{Name: "timeline", Title: "Timeline", Nav: "Timeline",
 		Doc:   "Throughput, latency, queue and KV cache on one time axis, with restarts and gaps.",
-		Needs: "request arrival times, or two or more scrapes", After: []string{"slices", "servers"}, Run: runTimeline},
+		Needs: "request arrival times, a run's time slices, or two or more scrapes", After: []string{"slices", "servers"}, Run: runTimeline},
 	{Name: "quality", Title: "Data quality", Nav: "Quality",
 		Doc:   "Doubts about the measurements, each with its evidence.",
 		Needs: "benchmark results, request-level data or scrapes", After: []string{"runs", "slices", "sweeps", "servers"}, Run: runQuality},

@@ -33,19 +33,21 @@ func runTimeline(ctx context.Context, in *Input, rep *Report) (any, []string, er
 	var tracks []*track
 	var notes []string
 	runs := map[Half]int{} // drawn so far, a side
+	few := func(h Half) bool { runs[h]++; return runs[h] <= maxRunTimelines }
+	timed := map[*serving.Run]bool{}
 	for _, t := range in.tables {
 		k := t.track(in.Opt)
 		if k == nil {
 			continue
 		}
 		k.half = in.halfOf(t)
-		if t.run != nil {
-			if runs[k.half]++; runs[k.half] > maxRunTimelines {
-				continue
-			}
+		timed[t.run] = true
+		if t.run == nil || few(k.half) {
+			tracks = append(tracks, k)
 		}
-		tracks = append(tracks, k)
 	}
+	courses, more := courseTracks(in, timed, few)
+	tracks, notes = append(tracks, courses...), append(notes, more...)
 	if n := max(runs[NoHalf], runs[FirstHalf], runs[SecondHalf]); n > maxRunTimelines {
 		notes = append(notes, fmt.Sprintf("%d runs have a time axis; the first %d are drawn. Report a run by itself to see it.", n, maxRunTimelines))
 	}
@@ -65,7 +67,7 @@ func runTimeline(ctx context.Context, in *Input, rep *Report) (any, []string, er
 			}
 		}
 	}
-	tracks, more := logTracks(in, tracks, logged, year)
+	tracks, more = logTracks(in, tracks, logged, year)
 	notes = append(notes, more...)
 	queries, more := queryTracks(ctx, in)
 	tracks, notes = append(tracks, queries...), append(notes, more...)
@@ -91,6 +93,8 @@ type track struct {
 	relative bool
 	aligned  bool  // its times count from the start of its side
 	common   bool  // relative, and of one axis with others that are
+	counted  bool  // its axis counts slices whose length nothing states
+	phase    int64 // where its steps begin, ns; 0: wherever
 	from, to int64 // ns; to is behind the last stretch
 	step     int64 // ns
 	series   []trackSeries
@@ -135,7 +139,7 @@ func cluster(tracks []*track) [][]*track {
 }
 
 // alone reports whether a track's times count from an origin of its own.
-func (t *track) alone() bool { return t.relative && !t.aligned && !t.common }
+func (t *track) alone() bool { return t.relative && !t.aligned && !t.common || t.counted }
 
 func shares(c []*track, t *track) bool {
 	if c[0].alone() || c[0].relative != t.relative {
@@ -152,16 +156,19 @@ func shares(c []*track, t *track) bool {
 // layOut resamples the tracks of a cluster onto one axis with the finest of
 // their steps.
 func layOut(c []*track, annotations []Event) *Timeline {
-	from, to, step := c[0].from, c[0].to, c[0].step
+	from, to, step, phase := c[0].from, c[0].to, c[0].step, c[0].phase
 	for _, t := range c {
-		from, to, step = min(from, t.from), max(to, t.to), min(step, t.step)
+		from, to = min(from, t.from), max(to, t.to)
+		if t.step < step {
+			step, phase = t.step, t.phase
+		}
 	}
 	step = max(step, 1)
 	for (to-from)/step >= maxSteps {
 		step *= 2
 	}
-	from -= mod(from, step)
-	out := &Timeline{Title: c[0].label, From: from, Relative: c[0].relative, Aligned: c[0].aligned, Step: float64(step) / 1e9, N: int((to - from + step - 1) / step)}
+	from -= mod(from-phase, step)
+	out := &Timeline{Title: c[0].label, From: from, Relative: c[0].relative, Aligned: c[0].aligned, Counted: c[0].counted, Step: float64(step) / 1e9, N: int((to - from + step - 1) / step)}
 	if len(c) > 1 {
 		out.Title = plural(len(c), "source", "sources") + " on one time axis"
 	}

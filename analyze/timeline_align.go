@@ -51,6 +51,9 @@ func within(annotations []Event, tracks []*track, h Half) []Event {
 // shift makes times count from a start.
 func (t *track) shift(start int64) {
 	t.from, t.to = t.from-start, t.to-start
+	if t.phase != 0 {
+		t.phase -= start
+	}
 	for i := range t.series {
 		s := &t.series[i]
 		s.at, s.until = minus(s.at, start), minus(s.until, start)

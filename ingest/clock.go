@@ -79,6 +79,11 @@ func setClocks(ds *serving.Dataset, offsets []ClockOffset) error {
 		if r.Requests != nil {
 			r.Requests = c.table(r.Requests, clockClient, r.Source.Path, r.Label, r.Requests.Name())
 		}
+		if r.Course != nil {
+			if o, ok := c.of(clockClient, r.Source.Path, r.Label, r.Course.Source.Path); ok {
+				shiftCourse(r.Course, o)
+			}
+		}
 	}
 	for _, s := range ds.Servers {
 		kind := clockServer
@@ -261,6 +266,24 @@ func shiftServer(s *serving.Server, by int64) {
 	s.Gaps = slices.Clone(s.Gaps)
 	for i := range s.Gaps {
 		s.Gaps[i].From, s.Gaps[i].To = plus(s.Gaps[i].From, by), plus(s.Gaps[i].To, by)
+	}
+}
+
+// shiftCourse moves slices that have a time; those that follow each other from an
+// unknown start get one.
+func shiftCourse(c *serving.Course, o ClockOffset) {
+	_, _, timed := c.Span()
+	c.Slices = slices.Clone(c.Slices)
+	for i := range c.Slices {
+		s := &c.Slices[i]
+		switch {
+		case s.Start.OK && !o.Start:
+			s.Start.V, s.End.V = plus(s.Start.V, o.By), plus(s.End.V, o.By)
+		case !timed && o.Start && c.Step.OK:
+			step := c.Step.V * 1e9
+			s.Start = serving.Some(plus(o.By, int64(float64(s.Index)*step)))
+			s.End = serving.Some(plus(o.By, int64(float64(s.Index+1)*step)))
+		}
 	}
 }
 

@@ -284,28 +284,20 @@ func joinAIPerf(ds *serving.Dataset, files []found, all []loaded) {
 	}
 	for _, k := range order {
 		joinAIPerfRuns(ds, files, all, groups[k])
+		joinCourses(ds, files, all, groups[k])
 		joinAIPerfMetrics(ds, files, all, groups[k])
 	}
 }
 
 // joinAIPerfRuns joins the runs of one directory.
 func joinAIPerfRuns(ds *serving.Dataset, files []found, all []loaded, group []int) {
-	var with []int // the best files first: JSON summaries, CSV, records
+	var with []int
 	for _, i := range group {
 		if len(all[i].runs) == 1 {
 			with = append(with, i)
 		}
 	}
-	rank := func(i int) int {
-		switch r := all[i].runs[0]; {
-		case r.Requests != nil:
-			return 2
-		case len(r.Settings) == 0 && !r.Model.OK:
-			return 1
-		}
-		return 0
-	}
-	slices.SortStableFunc(with, func(a, b int) int { return cmp.Compare(rank(a), rank(b)) })
+	bestFirst(with, all)
 	merged := map[int]bool{} // summaries that took records over
 	for k, i := range with {
 		for _, j := range with[k+1:] {
@@ -326,6 +318,21 @@ func joinAIPerfRuns(ds *serving.Dataset, files []found, all []loaded, group []in
 			all[j].runs = nil
 		}
 	}
+}
+
+// bestFirst sorts files of one run each by how much they say of it: JSON
+// summaries, CSV, records.
+func bestFirst(with []int, all []loaded) {
+	rank := func(i int) int {
+		switch r := all[i].runs[0]; {
+		case r.Requests != nil:
+			return 2
+		case len(r.Settings) == 0 && !r.Model.OK:
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(with, func(a, b int) int { return cmp.Compare(rank(a), rank(b)) })
 }
 
 // joinAIPerfMetrics keeps one export of the server metrics of one directory.

@@ -49,6 +49,7 @@ type timeAxis struct {
 	From     float64 `json:"from"`
 	Step     float64 `json:"step"`
 	Relative bool    `json:"relative"`
+	Counted  bool    `json:"counted,omitempty"` // a second stands for a slice
 }
 
 // builder is the part of a go-echarts chart that is used here.

@@ -24,10 +24,13 @@ func timelineChart(tl *analyze.Timeline, panels []timePanel) (*chart, error) {
 			points = max(points, len(s.Values))
 		}
 	}
-	ch := &chart{Time: &timeAxis{From: float64(tl.From) / 1e6, Step: tl.Step * 1e3, Relative: tl.Relative}}
+	ch := &chart{Time: &timeAxis{From: float64(tl.From) / 1e6, Step: tl.Step * 1e3, Relative: tl.Relative, Counted: tl.Counted}}
 	clock, pointer := "utc", "fmt:utcPointer"
 	if tl.Relative {
 		clock, pointer = "elapsed", "fmt:elapsedPointer"
+	}
+	if tl.Counted {
+		clock, pointer = "counted", "fmt:countedPointer"
 	}
 	end := ch.Time.From + ch.Time.Step*float64(max(points-1, 1))
 	c := charts.NewLine()

@@ -6,8 +6,11 @@ import (
 
 func newWireTimeline(t *analyze.Timeline) wireTimeline {
 	w := wireTimeline{
-		Title: t.Title, From: wireTime(t.From, t.Relative), Relative: t.Relative, Step: wireFloat(t.Step),
+		Title: t.Title, From: wireTime(t.From, t.Relative), Relative: t.Relative, Counted: t.Counted,
 		Series: []wireSeries{}, Events: []wireEvent{},
+	}
+	if !t.Counted {
+		w.Step = wireFloat(t.Step)
 	}
 	for _, s := range t.Series {
 		w.Series = append(w.Series, newWireSeries(s))

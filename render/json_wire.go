@@ -366,6 +366,7 @@ type wireTimeline struct {
 	Title    string       `json:"title,omitempty"`
 	From     string       `json:"from"`
 	Relative bool         `json:"relative,omitempty"`
+	Counted  bool         `json:"counted,omitempty"`
 	Step     *float64     `json:"step_s,omitempty"`
 	Series   []wireSeries `json:"series"`
 	Events   []wireEvent  `json:"events"`

@@ -54,7 +54,9 @@ func viewTimeline(c *pageContext, value any) (any, error) {
 
 func timelineNote(t *analyze.Timeline, panels []timePanel) string {
 	s := fmt.Sprintf("A step is %s.", FormatSpan(t.Step))
-	if t.Aligned {
+	if t.Counted {
+		s = "The axis counts time slices, whose length no file states."
+	} else if t.Aligned {
 		s += " Each side counts from its own start; one colour a side, the second dashed, thinner lines are the further figures."
 	} else if t.Relative {
 		s += " Times count from an arbitrary origin."
@@ -87,7 +89,18 @@ func timelineNote(t *analyze.Timeline, panels []timePanel) string {
 	if kinds["gap"] {
 		s += " Grey areas: no data."
 	}
+	if kinds[analyze.EventIncomplete] {
+		s += " A slice that is marked incomplete is shorter than the others."
+	}
 	return s
+}
+
+// timelineTime formats a moment of a timeline's axis.
+func timelineTime(t *analyze.Timeline, ns int64) string {
+	if t.Counted {
+		return fmt.Sprintf("slice %d", ns/1e9)
+	}
+	return FormatTime(ns, t.Relative)
 }
 
 // A timePanel is the series that share one y axis: one unit, and never two
@@ -298,7 +311,7 @@ func valuesTable(id string, tl *analyze.Timeline, panels []timePanel) *Table {
 	}
 	for i := 0; i < tl.N; i += every {
 		at := tl.From + int64(float64(i)*tl.Step*1e9)
-		row := Row{Cells: []Cell{{Text: FormatTime(at, tl.Relative), Raw: fmt.Sprint(at)}}}
+		row := Row{Cells: []Cell{{Text: timelineTime(tl, at), Raw: fmt.Sprint(at)}}}
 		for _, s := range list {
 			v := serving.None[float64]()
 			if i < len(s.Values) && finite(s.Values[i]) {
@@ -336,9 +349,9 @@ func eventsTable(id string, tl *analyze.Timeline) *Table {
 	for _, e := range events {
 		until := faint(Missing)
 		if e.To > 0 {
-			until = text(FormatTime(e.To, tl.Relative))
+			until = text(timelineTime(tl, e.To))
 		}
-		t.Rows = append(t.Rows, Row{Cells: []Cell{{Text: FormatTime(e.At, tl.Relative), Raw: fmt.Sprint(e.At)}, until, {Text: e.Kind, Pill: "warn"}, wrapped(e.Text), text(orMissing(e.Source))}})
+		t.Rows = append(t.Rows, Row{Cells: []Cell{{Text: timelineTime(tl, e.At), Raw: fmt.Sprint(e.At)}, until, {Text: e.Kind, Pill: "warn"}, wrapped(e.Text), text(orMissing(e.Source))}})
 	}
 	return t.dropEmpty()
 }

@@ -73,8 +73,7 @@ func (s *summary) run() (*serving.Run, error) {
 		s.block(r, b)
 	}
 	if len(r.Reported) == 0 && !r.Completed.OK {
-		return nil, &serving.FormatError{At: serving.Pos{Path: s.path}, Format: FormatSummary, Found: "no figure that could be read",
-			Want: `metrics such as "time_to_first_token" with "unit" and "avg"`}
+		return nil, noFigure(s.path)
 	}
 	s.configure(r)
 	if !r.Failed.OK {
@@ -96,6 +95,18 @@ func (s *summary) run() (*serving.Run, error) {
 	return r, nil
 }
 
+// noFigure is the error of a file without one.
+func noFigure(path string) error {
+	return &serving.FormatError{At: serving.Pos{Path: path}, Format: FormatSummary, Found: "no figure that could be read",
+		Want: `metrics such as "time_to_first_token" with "unit" and "avg"`}
+}
+
+// unitProblem tells of a metric whose unit is none of its dimension.
+func (s *summary) unitProblem(b block, m meaning) serving.Problem {
+	return serving.Problem{At: serving.Pos{Path: s.path, Line: b.at.Line, Field: b.name},
+		Message: fmt.Sprintf("unit %q, want %s; left out", b.unit, m.dim.want())}
+}
+
 // block takes one metric into the run: what it counts, or what it reports.
 func (s *summary) block(r *serving.Run, b block) {
 	tag := tagOf(b.name)
@@ -109,8 +120,7 @@ func (s *summary) block(r *serving.Run, b block) {
 	}
 	per, known := perBase(b.unit, m.dim)
 	if !known {
-		s.in.Problems.Add(serving.Problem{At: serving.Pos{Path: s.path, Line: b.at.Line, Field: b.name},
-			Message: fmt.Sprintf("unit %q, want %s; left out", b.unit, m.dim.want())})
+		s.in.Problems.Add(s.unitProblem(b, m))
 		return
 	}
 	as := string(m.metric)

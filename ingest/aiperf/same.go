@@ -113,3 +113,42 @@ func Merge(summary, records *serving.Run) {
 	}
 	summary.Notes = append(summary.Notes, records.Notes...)
 }
+
+// SameCourse reports whether two courses are of the same slices: JSON, and CSV
+// with two decimals.
+func SameCourse(a, b *serving.Course) bool {
+	if len(a.Slices) != len(b.Slices) {
+		return false
+	}
+	shared := 0
+	for _, s := range a.Series {
+		for i, x := range b.Of(s.Metric, s.Stat) {
+			y := s.Values[i]
+			switch {
+			case math.IsNaN(x) || math.IsNaN(y):
+				continue
+			case math.Abs(x-y)*s.PerBase > 0.00501+1e-12*math.Abs(x)*s.PerBase:
+				return false
+			}
+			shared++
+		}
+	}
+	return shared > 0
+}
+
+// MayHold reports whether nothing speaks against a course being that of a run:
+// the run's first request started in its first slice, as far as both say when.
+// Failed requests, which not every file counts, may have come before.
+func MayHold(r *serving.Run, c *serving.Course) bool {
+	first, last, ok := c.Span()
+	known := starts(r)
+	if !ok || len(known) == 0 {
+		return true
+	}
+	for _, t := range known {
+		if t >= float64(first)/1e9-1e-3 && t <= float64(last)/1e9 {
+			return true
+		}
+	}
+	return false
+}

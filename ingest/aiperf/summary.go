@@ -2,7 +2,6 @@ package aiperf
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"math"
 	"strings"
@@ -54,17 +53,19 @@ func SniffSummary(keys map[string]bool, head []byte) (tool Tool, why string) {
 
 // DecodeSummary reads a JSON summary of either tool, in any of its layouts:
 // metrics at the top level, or below "records" under their tags, or under their
-// titles. Time slices are described and make no run: they are the run of the
-// summary beside them, cut in pieces.
+// titles. Time slices make a run that has a course and next to nothing else: they
+// are the run of the summary beside them, cut in pieces.
 //
 // It fills in Records, Fields, Note and Problems of the input.
 func DecodeSummary(ctx context.Context, path string, r io.Reader, in *serving.Input) ([]*serving.Run, error) {
 	d := &summaryDecoder{ctx: ctx, path: path, r: jsonscan.NewReader(path, r), in: in, s: newSummary(path, in)}
+	d.slices = newSlicer(d.s)
 	_, err := d.r.Object(d.member)
-	if err != nil && len(d.s.blocks) == 0 {
+	if err != nil && len(d.s.blocks) == 0 && len(d.slices.c.Series) == 0 {
 		return nil, d.r.Describe(err, FormatSummary)
 	}
 	if err != nil {
+		d.slices.cut = true
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -76,12 +77,11 @@ func DecodeSummary(ctx context.Context, path string, r io.Reader, in *serving.In
 		return nil, &serving.FormatError{At: serving.Pos{Path: path}, Format: FormatGenAI, Found: "perf_analyzer's raw responses, which hold no token counts",
 			Want: "the summary of genai-perf", Remedy: "give the file profile_export_genai_perf.json beside it"}
 	}
-	if d.slices > 0 {
-		in.Records = int64(d.slices)
-		in.Note = fmt.Sprintf("%d time slices of one run: the run itself is in profile_export_aiperf.json and its requests in profile_export.jsonl beside it", d.slices)
-		return nil, nil
+	of := d.s.run
+	if len(d.slices.c.Slices) > 0 {
+		of = d.slices.run
 	}
-	run, err := d.s.run()
+	run, err := of()
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ type summaryDecoder struct {
 	r      *jsonscan.Reader
 	in     *serving.Input
 	s      *summary
-	slices int
+	slices *slicer
 	raw    bool
 }
 
@@ -116,7 +116,7 @@ func (d *summaryDecoder) member(name string) error {
 	case "records":
 		return d.nested()
 	case "timeslices":
-		_, err := d.r.Array(func(int) error { d.slices++; return d.r.Skip() })
+		_, err := d.r.Array(func(int) error { return d.slice() })
 		return err
 	case "experiments":
 		d.raw = true
@@ -151,11 +151,20 @@ func (d *summaryDecoder) nested() error {
 	return err
 }
 
-// block reads one metric.
+// block reads one metric of the run.
 func (d *summaryDecoder) block(name string) error {
-	b := block{name: name}
+	b, ok, err := d.metric(name)
+	if ok {
+		d.s.add(b)
+	}
+	return err
+}
+
+// metric reads one metric; ok is false where it has no unit.
+func (d *summaryDecoder) metric(name string) (b block, ok bool, err error) {
+	b = block{name: name}
 	hasUnit := false
-	_, err := d.r.Object(func(key string) error {
+	_, err = d.r.Object(func(key string) error {
 		switch key {
 		case "unit":
 			s, ok, err := d.r.Text(32)
@@ -184,11 +193,11 @@ func (d *summaryDecoder) block(name string) error {
 		b.stats = append(b.stats, statistic{stat, key, v})
 		return nil
 	})
-	if err == nil && hasUnit {
-		b.at = d.r.Pos()
-		d.s.add(b)
+	if err != nil || !hasUnit {
+		return b, false, err
 	}
-	return err
+	b.at = d.r.Pos()
+	return b, true, nil
 }
 
 // setting reads the settings of a run under dotted names.

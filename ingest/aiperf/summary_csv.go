@@ -20,8 +20,8 @@ func SniffSummaryCSV(head []byte) (tool Tool, why string) {
 	line, rest, _ := bytes.Cut(bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), "\r\n"), []byte("\n"))
 	header := strings.TrimSpace(string(line))
 	switch {
-	case header == "Timeslice,Metric,Unit,Stat,Value":
-		return AIPerf, ""
+	case strings.HasPrefix(header, "Timeslice,") && strings.HasSuffix(header, ",Metric,Unit,Stat,Value"):
+		return AIPerf, "" // newer releases say Start_NS and End_NS of each slice
 	case !strings.HasPrefix(header, "Metric,avg,min,max") && header != "Metric,Value":
 		return "", `the first line is no "Metric,avg,min,max,…"`
 	case !hasAny(rest, "Request Latency", "Request Throughput", "First Token"):
@@ -36,9 +36,10 @@ func SniffSummaryCSV(head []byte) (tool Tool, why string) {
 // settings: the JSON beside it says more.
 func DecodeSummaryCSV(ctx context.Context, path string, r io.Reader, in *serving.Input) ([]*serving.Run, error) {
 	d := &csvDecoder{path: path, in: in, s: newSummary(path, in)}
+	d.slices = &sliceRows{slicer: newSlicer(d.s), at: map[string]int{}}
 	c := csv.NewReader(r)
 	c.FieldsPerRecord, c.LazyQuotes, c.ReuseRecord = -1, true, true
-	for n := 0; n < maxCSVRows; n++ {
+	for n := 0; n < maxCSVRows || d.slices.columns != nil; n++ {
 		if n&1023 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -57,10 +58,12 @@ func DecodeSummaryCSV(ctx context.Context, path string, r io.Reader, in *serving
 			d.row(row, line)
 		}
 	}
-	if d.slices > 0 {
-		in.Records = int64(d.slices)
-		in.Note = fmt.Sprintf("figures of %d time slices of one run: the run itself is in profile_export_aiperf.csv and its requests in profile_export.jsonl beside it", d.slices)
-		return nil, nil
+	if d.slices.columns != nil {
+		run, err := d.slices.run()
+		if err != nil {
+			return nil, err
+		}
+		return []*serving.Run{run}, nil
 	}
 	run, err := d.s.run()
 	if err != nil {
@@ -71,7 +74,8 @@ func DecodeSummaryCSV(ctx context.Context, path string, r io.Reader, in *serving
 	return []*serving.Run{run}, nil
 }
 
-// maxCSVRows bounds a summary; a longer table is something else.
+// maxCSVRows bounds a summary; a longer table is something else. Of time slices,
+// which have hundreds of rows each, the slices are bounded.
 const maxCSVRows = 1 << 20
 
 type csvDecoder struct {
@@ -79,8 +83,7 @@ type csvDecoder struct {
 	in     *serving.Input
 	s      *summary
 	header []string
-	slices int
-	slice  string
+	slices *sliceRows
 }
 
 // row reads one line, which is a header where its first cell is a header's.
@@ -88,15 +91,16 @@ func (d *csvDecoder) row(row []string, line int) {
 	switch first := strings.TrimPrefix(row[0], "\xef\xbb\xbf"); {
 	case first == "Metric" || first == "Endpoint" || first == "Timeslice":
 		d.header = append([]string{first}, row[1:]...)
+		if first == "Timeslice" {
+			d.slices.head(d.header)
+		}
 		return
 	case len(d.header) < 2 || len(row) < 2:
 		return
 	}
 	switch {
 	case d.header[0] == "Timeslice":
-		if row[0] != d.slice {
-			d.slice, d.slices = strings.Clone(row[0]), d.slices+1
-		}
+		d.slices.row(row, line)
 	case d.header[0] == "Endpoint" || d.header[1] == "GPU":
 		d.telemetry(row)
 	default:
@@ -129,19 +133,29 @@ func (d *csvDecoder) metric(row []string, line int) {
 		if key == "Value" {
 			stat, ok = "mean", true
 		}
-		text := strings.TrimSpace(strings.ReplaceAll(row[i], ",", ""))
-		if !ok || text == "" || text == "N/A" {
+		if !ok {
 			continue
 		}
-		v, err := strconv.ParseFloat(text, 64)
-		if err != nil || v-v != 0 {
-			d.in.Problems.AddKind("csv number", serving.Problem{At: serving.Pos{Path: d.path, Line: line, Field: key},
-				Message: fmt.Sprintf("%q is no number; taken as missing", row[i])})
-			continue
+		if v, ok := d.s.cell(row[i], serving.Pos{Path: d.path, Line: line, Field: key}); ok {
+			b.stats = append(b.stats, statistic{stat, strings.Clone(key), v})
 		}
-		b.stats = append(b.stats, statistic{stat, strings.Clone(key), v})
 	}
 	d.s.add(b)
+}
+
+// cell reads a number of a CSV, which may have thousands separators. An empty one
+// is missing.
+func (s *summary) cell(text string, at serving.Pos) (float64, bool) {
+	bare := strings.TrimSpace(strings.ReplaceAll(text, ",", ""))
+	if bare == "" || bare == "N/A" {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(bare, 64)
+	if err != nil || v-v != 0 {
+		s.in.Problems.AddKind("csv number", serving.Problem{At: at, Message: fmt.Sprintf("%q is no number; taken as missing", text)})
+		return 0, false
+	}
+	return v, true
 }
 
 // splitUnit takes the unit in the last brackets off a header.

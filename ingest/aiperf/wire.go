@@ -31,7 +31,6 @@ const (
 	lastResponse  serving.MetricKey = "last_response_time"
 	cacheHitIdeal serving.MetricKey = "theoretical_prefix_hit_ratio" // of the prompts alone, whatever the server did
 	cacheRead     serving.MetricKey = "prompt_cache_read_ratio"      // what the server's usage field says
-	concurrency   serving.MetricKey = "mean_concurrent_requests"
 )
 
 // A dimension is what a metric is counted in, whatever its unit string says.
@@ -74,7 +73,7 @@ var meanings = map[string]meaning{
 	"e2e_output_token_throughput":      {e2ePerUser, rate, false},
 	"output_token_count":               {answerTokens, count, false},
 	"reasoning_token_count":            {reasonTokens, count, false},
-	"effective_concurrency":            {concurrency, count, false},
+	"effective_concurrency":            {serving.MeanConcurrent, count, false},
 
 	"request_throughput":                  {serving.RateRequests, rate, true},
 	"output_token_throughput":             {serving.RateOutput, rate, true},

@@ -32,6 +32,7 @@ type Run struct {
 	Reported []Reported      // the file's own aggregates
 	OnePiece float64         // share of completed answers of two tokens or more that came in one piece: their TTFT is their E2E
 	Requests Requests        // nil where the file has no request-level data
+	Course   *Course         // nil where no file states how it went over time
 	Notes    []string        // doubts that concern this run as a whole
 }
 

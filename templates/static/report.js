@@ -48,6 +48,8 @@
     return (h ? h + ':' + two(Math.floor(s / 60) % 60) : Math.floor(s / 60)) + ':' + two(s % 60);
   }
 
+  const counted = (v) => 'slice ' + n0.format(Math.round(v / 1000));
+
   const axisValue = (f) => (p) => f(p.value);
   const formatters = {
     ms: none(milliseconds),
@@ -63,6 +65,8 @@
     elapsed: elapsed,
     utcPointer: axisValue((v) => new Date(v).toISOString().slice(0, 19).replace('T', ' ') + ' UTC'),
     elapsedPointer: axisValue(elapsed),
+    counted: (v) => (v % 1000 ? '' : n0.format(v / 1000)),
+    countedPointer: axisValue(counted),
     msPointer: axisValue(milliseconds),
   };
 
@@ -88,7 +92,7 @@
     time: (spec) => (ps) => {
       if (!ps.length) return '';
       const t = ps[0].value[0];
-      const when = spec.time.relative ? elapsed(t) : new Date(t).toISOString().slice(0, 19).replace('T', ' ') + ' UTC';
+      const when = spec.time.counted ? counted(t) : spec.time.relative ? elapsed(t) : new Date(t).toISOString().slice(0, 19).replace('T', ' ') + ' UTC';
       return head(when) + ps.slice().sort((a, b) => a.seriesIndex - b.seriesIndex).map((p) => line(marker(p), name(spec, p), pick(formatters, spec.formats[p.seriesIndex])(p.value[1]))).join('');
     },
   };
