@@ -14,7 +14,7 @@ type Lack struct{ Title, Needs string }
 // Lacks tells without analysing anything which sections a report of the dataset
 // would not have.
 func Lacks(ds *serving.Dataset) []Lack {
-	tables, timed := len(ds.Traces) > 0, false
+	tables, timed, figures := len(ds.Traces) > 0, false, false
 	for _, t := range ds.Traces {
 		timed = timed || hasColumn(t, serving.ColArrival)
 	}
@@ -23,7 +23,7 @@ func Lacks(ds *serving.Dataset) []Lack {
 		timed = timed || r.Spec.StepUS > 0
 	}
 	for _, r := range ds.Runs {
-		timed = timed || hasCourse(r)
+		timed, figures = timed || hasCourse(r), figures || len(r.Reported) > 0
 		if r.Requests != nil {
 			tables = true
 			timed = timed || hasColumn(r.Requests, serving.ColArrival)
@@ -33,7 +33,7 @@ func Lacks(ds *serving.Dataset) []Lack {
 	have := map[string]bool{
 		"summary": true, "inputs": true,
 		"runs":     len(ds.Runs) > 0,
-		"latency":  len(ds.Runs) > 0 || tables,
+		"latency":  figures || tables,
 		"sweeps":   len(sweep.Find(ds.Runs, "")) > 0 || mayGrid(ds.Runs),
 		"slices":   tables,
 		"ceilings": ceilingsNamed(ds),

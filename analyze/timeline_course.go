@@ -44,12 +44,15 @@ func courseTracks(in *Input, timed map[*serving.Run]bool, few func(Half) bool) (
 		for _, s := range r.Course.Notes {
 			note(r.Label + ": " + s + ".")
 		}
+		if _, _, dated := r.Course.Span(); !dated {
+			note(r.Label + ": its time slices say no times and are drawn one after the other: what follows a slice without a request stands too early.")
+		}
 		if s := fewRequests(r.Course); s != "" {
 			note(r.Label + ": " + s)
 		}
 	}
 	if drawn > 0 {
-		note("Figures of time slices are those of the file, of the requests that started in a slice, whenever they ended. A slice in which none started is not in it.")
+		note("Figures of time slices are the file's own: latencies are of the requests that started in a slice, whenever they ended; tokens decoded and requests in flight are of the slice itself. A slice in which no request started is not in the file.")
 	}
 	return tracks, notes
 }

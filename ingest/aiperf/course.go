@@ -175,6 +175,9 @@ func (c *slicer) run() (*serving.Run, error) {
 	if c.coarse {
 		c.c.Notes = append(c.c.Notes, "figures of a CSV, which have two decimals")
 	}
+	if _, _, timed := c.c.Span(); !timed && c.c.Of(serving.RateRequests, "") != nil {
+		c.c.Notes = append(c.c.Notes, "rates of slices without times are over the time from the first request of a slice to the last response to those that started in it")
+	}
 	PlaceSlices(r)
 	c.describe()
 	return r, nil

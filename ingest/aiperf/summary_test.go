@@ -15,8 +15,6 @@ const (
 	sumNulls = `{"request_throughput":{"unit":"requests/sec","avg":0.5},"request_latency":{"unit":"ms","avg":2000.0},"time_to_first_token":{"unit":"ms","avg":250.0},"request_count":{"unit":"requests","avg":10.0},"benchmark_duration":{"unit":"sec","avg":20.0},"error_request_count":null,"input_config":{"loadgen":{"request_rate":4.5,"concurrency":8}},"was_cancelled":false,"error_summary":[]}`
 	sumTags  = `{"records":{"ttft":{"tag":"ttft","unit":"ms","header":"Time to First Token","avg":250.0,"min":null,"p99":500.0},"request_latency":{"tag":"request_latency","unit":"ns","avg":2.0e9},"request_count":{"tag":"request_count","unit":"requests","avg":10.0,"count":1}},"input_config":{"loadgen":{"request_rate":4.5}},"was_cancelled":false,"error_summary":[]}`
 	sumTitle = `{"records":{"Time to First Token":{"name":"Time to First Token","unit":"ms","avg":250.0,"streaming_only":true},"Request Latency":{"name":"Request Latency","unit":"ms","avg":2000.0},"Request Count":{"name":"Request Count","unit":"requests","avg":10.0}},"input_config":{}}`
-	slicesIn = `{"timeslices":[{"timeslice_index":0,"time_to_first_token":{"unit":"ms","avg":5}},{"timeslice_index":1}]}`
-
 	csvNew = "Metric,avg,min,max,sum,p1,p50,p99,std\nInter Token Latency (ms),20.00,19.00,21.00,200.00,19.00,20.00,21.00,1.00\nHTTP Waiting (TTFB) (ms),1,1,1,1,1,1,1,1\nRequest Latency (ms),2000.00,900.00,3100.00,20000.00,,1900.00,3000.00,200.00\nTime to First Token (ms),250.00,,,,,,500.00,\n\nMetric,Value\nBenchmark Duration (sec),20.00\nRequest Count,10.00\nError Request Count,2.00\nTotal Output Sequence Length (tokens),1000.00\nMinimum Request Timestamp (ns),1760000002000000000.00\n"
 	csvGen = "Metric,avg,min,max,p99,p95,p90,p75,p50,p25\nTime To First Token (ms),\"1,250.50\",1.00,2.00,1.90,1.90,1.90,1.70,1.50,1.20\nRequest Latency (ms),\"2,000.00\",1,2,2,2,2,2,2,2\nInter Token Latency (ms),20.00,1,2,2,2,2,2,2,2\nOutput Sequence Length,100.00,1,2,2,2,2,2,2,2\n\nMetric,Value\nOutput Token Throughput (per sec),50.00\nRequest Throughput (per sec),0.50\nRequest Count (count),10.00\n"
 	csvOld = "Metric,avg,min,max,p99,p95,p90,p75,p50,p25\nTime To First Token (ns),2000000,2,2,2,2,2,2,2,2\nInter Token Latency (ns),2,2,3,3,3,3,2,2,2\nRequest Latency (ns),8,7,9,9,9,9,8,8,8\nNum Output Token,4,3,5,5,5,5,4,4,4\n\nMetric,Value\nRequest Throughput (per sec),200.00\n"
@@ -104,15 +102,6 @@ func TestSummaryOthers(t *testing.T) {
 	if tool, why := SniffSummary(map[string]bool{"timeslices": true}, []byte(`{"timeslices":[{"start_ns":1,"end_ns":2,"is_complete":true,"time_to_first_token":{"unit":"ms","avg":5}}]}`)); tool != AIPerf {
 		t.Errorf("slices that are numbered by their place: %q, %s", tool, why)
 	}
-	runs, err := DecodeSummary(t.Context(), "s", strings.NewReader(slicesIn), in)
-	if err != nil || len(runs) != 0 || in.Records != 2 || !strings.Contains(in.Note, "time slices") {
-		t.Errorf("time slices give %d runs, %v, note %q", len(runs), err, in.Note)
-	}
-	in = &serving.Input{}
-	runs, err = DecodeSummaryCSV(t.Context(), "s", strings.NewReader("Timeslice,Metric,Unit,Stat,Value\n0,Request Latency,ms,avg,5\n0,Request Latency,ms,p99,9\n1,Request Latency,ms,avg,5\n"), in)
-	if err != nil || len(runs) != 0 || in.Records != 2 {
-		t.Errorf("time slices as CSV give %d runs, %d records, %v", len(runs), in.Records, err)
-	}
 	for _, text := range []string{"", "{", "{}", "[]", `{"request_latency":{"unit":"parsecs","avg":5}}`, `{"service_kind":"openai","experiments":[]}`} {
 		if runs, err := DecodeSummary(t.Context(), "s", strings.NewReader(text), &serving.Input{}); err == nil {
 			t.Errorf("%q gives %d runs and no error", text, len(runs))
@@ -151,7 +140,7 @@ func TestSniffSummary(t *testing.T) {
 			t.Errorf("%v: %q (%s), want %q", tc.keys, got, why, tc.want)
 		}
 	}
-	for text, want := range map[string]Tool{csvNew: AIPerf, csvGen: GenAIPerf, csvOld: GenAIPerf, "Metric,avg,min,max\nApples,1,2,3\n": "", "a,b\n1,2\n": "", "": ""} {
+	for text, want := range map[string]Tool{sliceRowsNew: AIPerf, sliceRowsOld: AIPerf, csvNew: AIPerf, csvGen: GenAIPerf, csvOld: GenAIPerf, "Metric,avg,min,max\nApples,1,2,3\n": "", "a,b\n1,2\n": "", "": ""} {
 		if got, why := SniffSummaryCSV([]byte(text)); got != want || got == "" && why == "" {
 			t.Errorf("%.30q: %q (%s), want %q", text, got, why, want)
 		}
@@ -201,7 +190,7 @@ func TestSameRun(t *testing.T) {
 }
 
 func FuzzSummary(f *testing.F) {
-	for _, s := range []string{sumNew, sumNulls, sumTags, sumTitle, genNew, slicesIn} {
+	for _, s := range []string{sumNew, sumNulls, sumTags, sumTitle, genNew, slicesNew, slicesOld, slicesOdd} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -211,7 +200,7 @@ func FuzzSummary(f *testing.F) {
 }
 
 func FuzzSummaryCSV(f *testing.F) {
-	for _, s := range []string{csvNew, csvGen, csvOld, "Metric\n,0"} {
+	for _, s := range []string{csvNew, csvGen, csvOld, "Metric\n,0", sliceRowsNew, sliceRowsOld} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -232,5 +221,12 @@ func checkFuzzed(t *testing.T, runs []*serving.Run, err error) {
 			}
 		}
 		SameRun(r, r)
+		if c := r.Course; c != nil {
+			checkCourse(t, c)
+			PlaceSlices(r)
+			if !MayHold(r, c) {
+				t.Error("a run's own course is not its own")
+			}
+		}
 	}
 }
