@@ -15,6 +15,8 @@ func TestLacksAgreesWithTheReport(t *testing.T) {
 		"a run":   {Runs: []*serving.Run{newRun("a", 4, steady(50, 1, 9))}},
 		"a sweep": {Runs: []*serving.Run{newRun("a", 4, steady(50, 1, 9)), newRun("b", 8, steady(50, 1, 9))}},
 		"a trace": {Traces: []serving.Requests{newTable("t", serving.Client, steady(50, 1, 9))}},
+		"slices":  {Runs: []*serving.Run{courseRun("a", newCourse(0, 1))}},
+		"a slice": {Runs: []*serving.Run{courseRun("a", newCourse(0))}},
 		"scrapes": {Servers: []*serving.Server{series}},
 	} {
 		var want, got []string

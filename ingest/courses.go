@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 
@@ -21,7 +22,9 @@ func joinCourses(ds *serving.Dataset, files []found, all []loaded, group []int) 
 			others = append(others, i)
 		}
 	}
-	bestFirst(courses, all)
+	slices.SortStableFunc(courses, func(a, b int) int { // JSON first
+		return cmp.Compare(rounded(all[a].runs[0].Course), rounded(all[b].runs[0].Course))
+	})
 	var seen []*serving.Course
 	for _, i := range courses {
 		c := all[i].runs[0].Course
@@ -47,6 +50,13 @@ func joinCourses(ds *serving.Dataset, files []found, all []loaded, group []int) 
 		addNote(ds.Inputs[i], "they are the course of the run in "+files[j].path)
 		addNote(ds.Inputs[j], "its course over time is in "+files[i].path)
 	}
+}
+
+func rounded(c *serving.Course) int {
+	if c.Rounded {
+		return 1
+	}
+	return 0
 }
 
 // courseAlone reports whether a run is known by its course alone.

@@ -291,13 +291,22 @@ func joinAIPerf(ds *serving.Dataset, files []found, all []loaded) {
 
 // joinAIPerfRuns joins the runs of one directory.
 func joinAIPerfRuns(ds *serving.Dataset, files []found, all []loaded, group []int) {
-	var with []int
+	var with []int // the best files first: JSON summaries, CSV, records
 	for _, i := range group {
 		if len(all[i].runs) == 1 {
 			with = append(with, i)
 		}
 	}
-	bestFirst(with, all)
+	rank := func(i int) int {
+		switch r := all[i].runs[0]; {
+		case r.Requests != nil:
+			return 2
+		case len(r.Settings) == 0 && !r.Model.OK:
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(with, func(a, b int) int { return cmp.Compare(rank(a), rank(b)) })
 	merged := map[int]bool{} // summaries that took records over
 	for k, i := range with {
 		for _, j := range with[k+1:] {
@@ -318,21 +327,6 @@ func joinAIPerfRuns(ds *serving.Dataset, files []found, all []loaded, group []in
 			all[j].runs = nil
 		}
 	}
-}
-
-// bestFirst sorts files of one run each by how much they say of it: JSON
-// summaries, CSV, records.
-func bestFirst(with []int, all []loaded) {
-	rank := func(i int) int {
-		switch r := all[i].runs[0]; {
-		case r.Requests != nil:
-			return 2
-		case len(r.Settings) == 0 && !r.Model.OK:
-			return 1
-		}
-		return 0
-	}
-	slices.SortStableFunc(with, func(a, b int) int { return cmp.Compare(rank(a), rank(b)) })
 }
 
 // joinAIPerfMetrics keeps one export of the server metrics of one directory.

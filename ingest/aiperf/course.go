@@ -47,11 +47,10 @@ type courseKey struct {
 
 // A slicer collects the time slices of one file.
 type slicer struct {
-	s      *summary
-	c      *serving.Course
-	at     map[courseKey]int
-	coarse bool // two decimals
-	cut    bool // not all of the file's slices are here
+	s   *summary
+	c   *serving.Course
+	at  map[courseKey]int
+	cut bool // not all of the file's slices are here
 }
 
 func newSlicer(s *summary) *slicer {
@@ -172,7 +171,7 @@ func (c *slicer) run() (*serving.Run, error) {
 		c.totals(r)
 	}
 	r.Notes = append(r.Notes, "only time slices of this run were found: counts are their sums, and there are no latencies of the run as a whole (give profile_export_aiperf.json beside them)")
-	if c.coarse {
+	if c.c.Rounded {
 		c.c.Notes = append(c.c.Notes, "figures of a CSV, which have two decimals")
 	}
 	if _, _, timed := c.c.Span(); !timed && c.c.Of(serving.RateRequests, "") != nil {
@@ -302,6 +301,9 @@ func (c *slicer) describe() {
 		in.Span(first, last)
 	}
 	note := fmt.Sprintf("%d time slices of one run", len(c.c.Slices))
+	if len(c.c.Slices) == 1 {
+		note = "1 time slice of one run"
+	}
 	if c.c.Step.OK {
 		note += ", " + strconv.FormatFloat(c.c.Step.V, 'g', 6, 64) + " s each"
 	}

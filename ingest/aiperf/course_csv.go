@@ -19,7 +19,7 @@ type sliceRows struct {
 
 // head takes the header.
 func (d *sliceRows) head(header []string) {
-	d.coarse, d.columns = true, map[string]int{}
+	d.c.Rounded, d.columns = true, map[string]int{}
 	for i, h := range header {
 		d.columns[strings.Clone(h)] = i
 		switch h {

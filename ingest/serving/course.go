@@ -9,6 +9,8 @@ type Course struct {
 	Slices []CourseSlice
 	Series []CourseSeries
 	Notes  []string // what is not known of its slices
+
+	Rounded bool // its figures have two decimals
 }
 
 // A CourseSlice is one stretch of a course. Slices without a time have an order
