@@ -322,7 +322,7 @@ type TimelineSeries struct {
 type Event struct {
 	At     int64  // ns
 	To     int64  // ns; 0 for a moment
-	Kind   string // restart, gap, deploy; of a log oom, timeout, 5xx, died
+	Kind   string // restart, gap, deploy, partial; of a log oom, timeout, 5xx, died
 	Text   string
 	Source string
 	Count  int64 // lines of a log; 0 of what is none

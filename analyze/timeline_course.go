@@ -8,8 +8,8 @@ import (
 	"github.com/vreport/vreport/ingest/serving"
 )
 
-// EventIncomplete marks a time slice in which its run ended.
-const EventIncomplete = "incomplete"
+// EventPartial marks a time slice in which its run ended.
+const EventPartial = "partial"
 
 // hasCourse reports whether a run's file states how it went over time.
 func hasCourse(r *serving.Run) bool { return r.Course != nil && len(r.Course.Slices) > 1 }
@@ -109,7 +109,7 @@ func courseTrack(r *serving.Run) *track {
 	add(PanelRequests, serving.RequestsUnit, "failed", "per slice", c.Of(serving.FailedRequests, ""))
 	for i, n := range keep {
 		if c.Slices[n].Incomplete {
-			k.events = append(k.events, Event{At: at[i], To: until[i], Kind: EventIncomplete, Text: "a time slice that is cut short: the run ended within it", Source: r.Label})
+			k.events = append(k.events, Event{At: at[i], Kind: EventPartial, Text: "the time slice in which the run ended: " + seconds(float64(until[i]-at[i])/1e9), Source: r.Label})
 		}
 	}
 	if len(k.series) == 0 {

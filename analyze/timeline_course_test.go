@@ -98,7 +98,7 @@ func TestCourseTimeline(t *testing.T) {
 		{"tokens as they came", decoded, true, false, 0, 10, map[string]string{"output_tokens_per_s decoded": "7 8", "output_tokens_per_s of requests that started": "none"}, nil},
 		{"a slice without a place", unplaced, false, false, courseStart, 10, map[string]string{"ttft p50": "0.05 ? 0.15"}, nil},
 		{"cut short", cut, false, false, courseStart, 10, map[string]string{"ttft p50": "0.05 0.1"},
-			[]marks{{10, EventIncomplete, "a time slice that is cut short: the run ended within it", "run", 0}}},
+			[]marks{{10, EventPartial, "the time slice in which the run ended: 4 s", "run", 0}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			ds := &serving.Dataset{Runs: []*serving.Run{courseRun("run", tc.c)}}

@@ -75,7 +75,7 @@ func timelineNote(t *analyze.Timeline, panels []timePanel) string {
 		kinds[e.Kind] = true
 	}
 	var lines []string
-	for _, k := range []struct{ kind, word string }{{"restart", "restarts"}, {"oom", "out of memory (oom)"}, {"died", "an engine died"}, {"timeout", "timeouts"}, {"5xx", "answers with 5xx"}} {
+	for _, k := range []struct{ kind, word string }{{"restart", "restarts"}, {"oom", "out of memory (oom)"}, {"died", "an engine died"}, {"timeout", "timeouts"}, {"5xx", "answers with 5xx"}, {analyze.EventPartial, "a slice in which the run ended (partial)"}} {
 		if kinds[k.kind] {
 			lines = append(lines, k.word)
 		}
@@ -88,9 +88,6 @@ func timelineNote(t *analyze.Timeline, panels []timePanel) string {
 	}
 	if kinds["gap"] {
 		s += " Grey areas: no data."
-	}
-	if kinds[analyze.EventIncomplete] {
-		s += " A slice that is marked incomplete is shorter than the others."
 	}
 	return s
 }

@@ -2,6 +2,7 @@ package aiperf
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strings"
@@ -180,6 +181,51 @@ func TestCourseBounds(t *testing.T) {
 	r, in = decodeSummary(t, `{"timeslices":[{"request_latency":{"unit":"ms"`+wide.String()+`}}]}`)
 	if l := in.Problems.List(); len(r.Course.Series) != maxFigures || len(l) != 1 || l[0].Count != 3 {
 		t.Errorf("%d figures, problems %v", len(r.Course.Series), l)
+	}
+}
+
+// endless is a text behind which a quote is opened and never closed.
+func endless(text string, n int) io.Reader {
+	return io.MultiReader(strings.NewReader(text+"0,\""), io.LimitReader(letters{}, int64(n)), strings.NewReader("\n"))
+}
+
+type letters struct{}
+
+func (letters) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = "a\n"[i&1]
+	}
+	return len(b), nil
+}
+
+// A quote that never closes costs what follows it, not the memory.
+func TestEndlessRecord(t *testing.T) {
+	in := &serving.Input{}
+	runs, err := DecodeSummaryCSV(t.Context(), "s", endless(sliceRowsNew, 4*maxRecord), in)
+	if err != nil || len(runs) != 1 || len(runs[0].Course.Slices) != 3 || runs[0].Completed.OK {
+		t.Fatalf("%d runs, %v", len(runs), err)
+	}
+	if l := in.Problems.List(); len(l) != 1 || !strings.HasPrefix(l[0].String(), "s:10: a record of more than") {
+		t.Errorf("problems %v", l)
+	}
+	in = &serving.Input{}
+	if runs, err := DecodeSummaryCSV(t.Context(), "s", endless(csvNew, 4*maxRecord), in); err != nil || len(runs) != 1 || in.Problems.Len() != 1 {
+		t.Errorf("a summary gives %d runs, %v, problems %v", len(runs), err, in.Problems.List())
+	}
+	in = &serving.Input{}
+	if m, err := DecodeMetricsCSV(t.Context(), "s", endless("Endpoint,Type,Metric,Unit,total,rate,model_name,Description\nh:8000,counter,vllm:prompt_tokens,tokens,5000.0,100.0,m,d\n", 4*maxRecord), in); err != nil || m == nil || in.Problems.Len() != 1 {
+		t.Errorf("server metrics: %v, problems %v", err, in.Problems.List())
+	}
+	// One that closes in time is a cell.
+	in = &serving.Input{}
+	text := sliceRowsOld + "1,\"" + strings.Repeat("a\n", 1000) + "\",ms,avg,1\n1,Request Latency,ms,avg,7.00\n"
+	if runs, err := DecodeSummaryCSV(t.Context(), "s", strings.NewReader(text), in); err != nil || in.Problems.Len() > 0 || runs[0].Course.Of(serving.E2E, "mean")[1] != .007 {
+		t.Errorf("a long cell: %v, problems %v", err, in.Problems.List())
+	}
+	for _, f := range in.Fields {
+		if len(f.Name) > maxID+3 {
+			t.Errorf("a field's name of %d bytes", len(f.Name))
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/vreport/vreport/ingest/jsonscan"
 	"github.com/vreport/vreport/ingest/serving"
 )
 
@@ -59,6 +60,7 @@ func (s *summary) setting(key, value string) {
 }
 
 func (s *summary) field(name, as, unit, how string) {
+	name = jsonscan.Cut(name, maxID)
 	if s.seen[name] || len(s.in.Fields) >= maxFields {
 		return
 	}

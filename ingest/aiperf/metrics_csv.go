@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -38,30 +37,20 @@ func SniffMetricsCSV(head []byte) (ok bool, why string) {
 // the statistics and the description. It has no times: how long the run was comes
 // from a total and its rate.
 func DecodeMetricsCSV(ctx context.Context, path string, r io.Reader, in *serving.Input) (*Metrics, error) {
-	c := csv.NewReader(r)
-	c.FieldsPerRecord, c.LazyQuotes, c.Comment = -1, true, '#'
+	c := csv.NewReader(&recordLimit{r: r})
+	c.Comment = '#'
 	d := &metricsCSV{path: path, in: in, m: newMetrics(), infos: map[string]*sample{}, lengths: lengths{}}
-	for n := 0; n < maxCSVRows; n++ {
-		if n&1023 == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
+	rows := 0
+	_, err := eachRow(ctx, path, c, in, func(row []string, line int) bool {
+		if !d.row(row, line) {
+			in.Problems.Add(serving.Problem{At: serving.Pos{Path: path, Line: line}, Message: errTooManyPoints.Error() + ": what follows is left out"})
+			return false
 		}
-		row, err := c.Read()
-		if err == io.EOF {
-			break
-		}
-		var bad *csv.ParseError
-		switch {
-		case errors.As(err, &bad):
-			in.Problems.AddKind("csv", serving.Problem{At: serving.Pos{Path: path, Line: bad.Line}, Message: bad.Err.Error() + "; the line is left out"})
-		case err != nil:
-			return nil, fmt.Errorf("%s: %w", path, err)
-		default:
-			line, _ := c.FieldPos(0)
-			if !d.row(row, line) {
-				in.Problems.Add(serving.Problem{At: serving.Pos{Path: path, Line: line}, Message: errTooManyPoints.Error() + ": what follows is left out"})
-				n = maxCSVRows
-			}
-		}
+		rows++
+		return rows < maxCSVRows
+	})
+	if err != nil {
+		return nil, err
 	}
 	for _, key := range d.infoOrder {
 		d.m.add(d.infos[key])

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -37,27 +36,18 @@ func SniffSummaryCSV(head []byte) (tool Tool, why string) {
 func DecodeSummaryCSV(ctx context.Context, path string, r io.Reader, in *serving.Input) ([]*serving.Run, error) {
 	d := &csvDecoder{path: path, in: in, s: newSummary(path, in)}
 	d.slices = &sliceRows{slicer: newSlicer(d.s), at: map[string]int{}}
-	c := csv.NewReader(r)
-	c.FieldsPerRecord, c.LazyQuotes, c.ReuseRecord = -1, true, true
-	for n := 0; n < maxCSVRows || d.slices.columns != nil; n++ {
-		if n&1023 == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		row, err := c.Read()
-		if err == io.EOF {
-			break
-		}
-		line, _ := c.FieldPos(0)
-		var bad *csv.ParseError
-		switch {
-		case errors.As(err, &bad):
-			in.Problems.AddKind("csv", serving.Problem{At: serving.Pos{Path: path, Line: bad.Line}, Message: bad.Err.Error() + "; the line is left out"})
-		case err != nil:
-			return nil, fmt.Errorf("%s: %w", path, err)
-		default:
-			d.row(row, line)
-		}
+	c := csv.NewReader(&recordLimit{r: r})
+	c.ReuseRecord = true
+	rows := 0
+	whole, err := eachRow(ctx, path, c, in, func(row []string, line int) bool {
+		d.row(row, line)
+		rows++
+		return rows < maxCSVRows || d.slices.columns != nil
+	})
+	if err != nil {
+		return nil, err
 	}
+	d.slices.cut = d.slices.cut || !whole
 	if d.slices.columns != nil {
 		run, err := d.slices.run()
 		if err != nil {
