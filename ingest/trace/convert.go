@@ -102,11 +102,11 @@ func (c *converter) readInts(s *stream, dst []int64) error {
 		}
 	case c.leaf.fractional():
 		c.floats = growSlice(c.floats, len(dst))
-		if err := s.floats(c.floats); err != nil {
+		if err := s.floats(c.floats, c.div); err != nil {
 			return err
 		}
 		for i, x := range c.floats {
-			dst[i] = c.whole(x / c.div)
+			dst[i] = c.whole(x)
 		}
 	default:
 		if err := s.ints(dst); err != nil {
@@ -163,9 +163,10 @@ func (c *converter) readFloats(s *stream, dst []float64) error {
 	case c.leaf.textual():
 		return errNotNumbers
 	case c.leaf.fractional():
-		if err := s.floats(dst); err != nil {
+		if err := s.floats(dst, c.div); err != nil {
 			return err
 		}
+		return nil
 	default:
 		c.ints = growSlice(c.ints, len(dst))
 		if err := s.ints(c.ints); err != nil {
@@ -203,11 +204,11 @@ func (c *converter) readCodes(s *stream, dst []int32) error {
 		return nil
 	case c.leaf.fractional():
 		c.floats = growSlice(c.floats, len(dst))
-		if err := s.floats(c.floats); err != nil {
+		if err := s.floats(c.floats, c.div); err != nil {
 			return err
 		}
 		for i, x := range c.floats {
-			dst[i] = c.intern.text(strconv.FormatFloat(x/c.div, 'g', -1, 64))
+			dst[i] = c.intern.text(strconv.FormatFloat(x, 'g', -1, 64))
 		}
 		return nil
 	}
@@ -270,6 +271,9 @@ type interner struct {
 func newInterner(d *serving.Dict, full *atomic.Bool) *interner {
 	return &interner{dict: d, known: map[string]int32{}, nums: map[int64]int32{}, full: full, most: maxText}
 }
+
+// isFull reports whether there were texts that found no room.
+func (n *interner) isFull() bool { return n != nil && n.full.Load() }
 
 func (n *interner) bytes(b []byte) int32 {
 	if n == nil {

@@ -281,16 +281,16 @@ func (c *cursor) fillRows(v *serving.Vector, n int) (done int, nulls bool, err e
 		switch c.to {
 		case toInts:
 			if err = c.valuesInts(v.Ints[done : done+present]); err == nil && present < k {
-				spread(v.Ints[done:done+k], present, c.defs, uint32(c.leaf.maxDef))
+				spread(v.Ints[done:done+k], present, c.valid, done)
 			}
 		case toFloats:
 			if err = c.valuesFloats(v.Floats[done : done+present]); err == nil && present < k {
-				spread(v.Floats[done:done+k], present, c.defs, uint32(c.leaf.maxDef))
+				spread(v.Floats[done:done+k], present, c.valid, done)
 			}
 		default:
 			if err = c.valuesCodes(v.Codes[done : done+present]); err == nil {
 				if present < k {
-					spread(v.Codes[done:done+k], present, c.defs, uint32(c.leaf.maxDef))
+					spread(v.Codes[done:done+k], present, c.valid, done)
 				}
 				missing = c.dropUncoded(v.Codes, done, k)
 			}
@@ -320,6 +320,9 @@ func (c *cursor) markNulls(at, k int) (present int, err error) {
 	if c.def.flat == nil && c.def.same(k, top) {
 		return k, nil
 	}
+	if c.def.flat == nil && c.def.width == 1 {
+		return c.def.readBits(c.valid, at, k)
+	}
 	c.defs = growSlice(c.defs, levelBlock)[:k]
 	if err := c.def.read(c.defs); err != nil {
 		return 0, err
@@ -346,22 +349,21 @@ func (c *cursor) markNulls(at, k int) (present int, err error) {
 	return present, nil
 }
 
-// spread moves the first present values apart to the rows that have one, from
-// the back, in place.
-func spread[T any](dst []T, present int, defs []uint32, top uint32) {
-	var zero T
+// spread moves the first present values of dst apart to the rows that have one,
+// from the back, in place. What the others are left with means nothing. valid has
+// the row of dst[0] at a bit.
+func spread[T any](dst []T, present int, valid serving.Bitmap, at int) {
 	for i := len(dst) - 1; i >= 0; i-- {
-		if defs[i] == top {
-			present--
-			dst[i] = dst[present]
-		} else {
-			dst[i] = zero
-		}
+		present -= int(valid[(at+i)>>6] >> ((at + i) & 63) & 1)
+		dst[i] = dst[max(present, 0)]
 	}
 }
 
 // dropUncoded clears rows whose text found no room.
 func (c *cursor) dropUncoded(codes []int32, at, k int) bool {
+	if !c.intern.isFull() {
+		return false
+	}
 	missing := false
 	for i := at; i < at+k; i++ {
 		if codes[i] == noCode {

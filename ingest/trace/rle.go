@@ -3,6 +3,7 @@ package trace
 import (
 	"encoding/binary"
 	"errors"
+	"math/bits"
 )
 
 var errShort = errors.New("page holds fewer values than it declares")
@@ -97,6 +98,45 @@ func (h *hybrid) read(dst []uint32) error {
 		}
 	}
 	return nil
+}
+
+// readBits is read for values of one bit, into those of a bitmap from a bit on,
+// all of which are set. It returns how many are ones.
+func (h *hybrid) readBits(dst []uint64, at, n int) (ones int, err error) {
+	for n > 0 {
+		if h.run == 0 && h.pack == 0 {
+			if err := h.header(); err != nil {
+				return ones, err
+			}
+			continue
+		}
+		var word uint64
+		k := min(n, 64-at&63) // to the end of a word of the bitmap
+		if h.run > 0 {
+			k = min(k, h.run)
+			if h.value&1 != 0 {
+				word = ^uint64(0)
+			}
+			h.run -= k
+		} else {
+			k = min(k, h.pack, 56) // eight bytes from any bit on hold 57
+			word = load64(h.b[:h.bytes], h.bit>>3) >> (h.bit & 7)
+			h.bit += uint(k)
+			h.pack -= k
+			if h.pack == 0 {
+				h.b = h.b[h.bytes:]
+			}
+		}
+		mask := uint64(1)<<(k&63) - 1
+		if k == 64 {
+			mask = ^uint64(0)
+		}
+		dst[at>>6] &^= (^word & mask) << (at & 63)
+		ones += bits.OnesCount64(word & mask)
+		at += k
+		n -= k
+	}
+	return ones, nil
 }
 
 // unpack reads bit-packed values, least significant bit first, from bit on.

@@ -201,7 +201,35 @@ func (s *stream) int96(dst []int64) error {
 
 // floats reads numbers with fractions: FLOAT, DOUBLE, FLOAT16, decimals in
 // bytes (not yet scaled) and INTERVAL in milliseconds.
-func (s *stream) floats(dst []float64) error {
+func (s *stream) floats(dst []float64, div float64) error {
+	if s.leaf.physical == format.Double && s.enc == format.Plain {
+		return s.doubles(dst, div)
+	}
+	if err := s.numbers(dst); err != nil {
+		return err
+	}
+	if div != 1 {
+		for i := range dst {
+			dst[i] /= div
+		}
+	}
+	return nil
+}
+
+// doubles is floats of the usual encoding, at a look each.
+func (s *stream) doubles(dst []float64, div float64) error {
+	b, err := s.take(8 * len(dst))
+	if err != nil {
+		return err
+	}
+	for i := range dst {
+		dst[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:])) / div
+	}
+	return nil
+}
+
+// numbers reads numbers as they are in the file.
+func (s *stream) numbers(dst []float64) error {
 	switch {
 	case s.leaf.physical == format.ByteArray || s.leaf.physical == format.FixedLenByteArray:
 		for i := range dst {
@@ -232,14 +260,8 @@ func (s *stream) floats(dst []float64) error {
 	if err != nil {
 		return err
 	}
-	if s.leaf.physical == format.Float {
-		for i := range dst {
-			dst[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])))
-		}
-		return nil
-	}
 	for i := range dst {
-		dst[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+		dst[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])))
 	}
 	return nil
 }
