@@ -42,6 +42,19 @@ type Part interface {
 	Scan(ctx context.Context, want []string, problems *Problems, yield func(*Batch) error) error
 }
 
+// A Surveyed part can tell something of its columns without a look at its rows, as
+// a file with a footer can. A reader that relies on it has to notice rows that are
+// otherwise: a file may be wrong about itself.
+type Surveyed interface {
+	Part
+	// Span returns bounds of the instants of a column, ns; ok is false where it
+	// does not know.
+	Span(column string) (from, to int64, ok bool)
+	// Texts returns the codes of all texts that rows may have in a column, and
+	// whether there may be rows without one; ok is false where it takes a scan.
+	Texts(ctx context.Context, column string) (codes []int32, missing, ok bool)
+}
+
 // ColumnKind is the type of a column's values.
 type ColumnKind uint8
 
