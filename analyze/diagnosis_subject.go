@@ -61,7 +61,7 @@ var kindOrder = []string{"trace", "scrapes", "client", "log"}
 // sourcesOf reads everything that a diagnosis can rest on.
 func sourcesOf(ctx context.Context, in *Input) (out []*source, notes []string, err error) {
 	add := func(src serving.Requests, kind string) error {
-		rs, err := readRows(ctx, src, in.windowOf(func() int { return in.sides.sideOf(src) }))
+		rs, err := in.rowsOf(ctx, src, in.windowOf(func() int { return in.sides.sideOf(src) }))
 		switch {
 		case errors.Is(err, errTooManyRows):
 			notes = append(notes, fmt.Sprintf("%s has more than %s requests: they are not read again for a diagnosis. Cut it into files by time.", src.Name(), number(maxDrawn)))
@@ -108,6 +108,20 @@ func sourcesOf(ctx context.Context, in *Input) (out []*source, notes []string, e
 	return out, notes, nil
 }
 
+// rowsOf returns the requests of a table that were picked out when it was scanned,
+// and reads them where it was not.
+func (in *Input) rowsOf(ctx context.Context, src serving.Requests, w cube.Window) (*rowSource, error) {
+	for _, t := range in.tables {
+		if t.src == src {
+			if t.rows == nil {
+				return nil, nil
+			}
+			return t.rows.source(), nil
+		}
+	}
+	return readRows(ctx, src, w)
+}
+
 func ordinal(n int) string {
 	if n == 1 {
 		return "1st"
@@ -128,7 +142,7 @@ func joinRuns(ctx context.Context, in *Input, runs []*serving.Run) (*source, err
 	slices.SortStableFunc(runs, func(a, b *serving.Run) int { return strings.Compare(a.Started.Or(""), b.Started.Or("")) })
 	var all *rowSource
 	for _, r := range runs {
-		rs, err := readRows(ctx, r.Requests, in.windowOf(func() int { return in.sides.sideOf(r) }))
+		rs, err := in.rowsOf(ctx, r.Requests, in.windowOf(func() int { return in.sides.sideOf(r) }))
 		switch {
 		case err != nil && !errors.Is(err, errTooManyRows):
 			return nil, err

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -32,7 +33,8 @@ type table struct {
 	mix    []int // of the cells that a comparison splits a change by, finest first; -1 where they cannot be made
 	time   int   // of time windows; -1 where arrival times are missing
 	bad    serving.Problems
-	groups []string // the dimensions of the cross that exist
+	groups []string   // the dimensions of the cross that exist
+	rows   *rowReader // what a diagnosis looks at; nil where there will be none
 }
 
 // fill scans every table of requests once, with one plan for all sections.
@@ -44,6 +46,7 @@ func (in *Input) fill(ctx context.Context) error {
 		if in.sides != nil {
 			t.addMixCells()
 		}
+		t.watchRows(in)
 		if t.roll != nil {
 			if err := t.fillRollup(in.Opt); err != nil {
 				return err
@@ -55,6 +58,11 @@ func (in *Input) fill(ctx context.Context) error {
 			progress = func(rows int64) { p(t.src.Name(), rows) }
 		}
 		c, err := cube.Fill(ctx, t.src, t.plan, &t.bad, progress)
+		if errors.Is(err, cube.ErrTold) {
+			t.plan.Distrust, t.bad = true, serving.Problems{}
+			t.watchRows(in)
+			c, err = cube.Fill(ctx, t.src, t.plan, &t.bad, progress)
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", t.src.Name(), err)
 		}
@@ -62,6 +70,16 @@ func (in *Input) fill(ctx context.Context) error {
 		in.tellInputs(t)
 	}
 	return nil
+}
+
+// watchRows has the scan pick out the requests that a diagnosis looks at.
+func (t *table) watchRows(in *Input) {
+	if in.sides != nil || t.roll != nil {
+		return
+	}
+	if t.rows = newRowReader(t.src, t.plan.Window); t.rows != nil {
+		t.plan.Watch = &cube.Watch{Columns: t.rows.cols, See: t.rows.see}
+	}
 }
 
 // addTables lists the tables of requests: of runs, of traces, of rollups.

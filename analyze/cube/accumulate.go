@@ -72,15 +72,17 @@ type stock struct {
 	accs   [][]acc // by metric of the layout, by leaf
 	pool   pagePool
 	raws   rawPool
+	over   bool // a counter ran over
 
 	// Of a dense family: the leaves that have values are numbered by slots.
-	slots  []uint32 // by leaf: its slot+1
-	owners []uint32 // by slot: its leaf
+	slots  []uint16 // by leaf: its slot, or noSlot
+	owners []uint32 // by slot: its leaf; that of noSlot is none
 	slabs  []*slab  // by metric
 }
 
 func newStock(lay *layout, f *family) *stock {
-	return &stock{f: f, table: newKeyTable(f.size), accs: make([][]acc, len(lay.metrics)), slabs: make([]*slab, len(lay.metrics))}
+	return &stock{f: f, table: newKeyTable(f.size), accs: make([][]acc, len(lay.metrics)),
+		owners: make([]uint32, 1), slabs: make([]*slab, len(lay.metrics))}
 }
 
 // grow makes room for new leaves.
@@ -135,7 +137,9 @@ func (s *stock) count(a *acc, bucket uint16, n uint32) {
 		pg = s.pool.get()
 		a.pages[bucket>>pageBits] = pg
 	}
-	pg[bucket&(pageSize-1)] += n
+	k := &pg[bucket&(pageSize-1)]
+	*k += n
+	s.over = s.over || *k < n
 }
 
 func (s *stock) toHistogram(a *acc) {
@@ -147,8 +151,9 @@ func (s *stock) toHistogram(a *acc) {
 	a.raw = nil
 }
 
-// merge takes in the leaves of another stock of the same family.
-func (s *stock) merge(o *stock, limits int) {
+// merge takes in the leaves of another stock of the same family, and returns
+// their numbers in this one.
+func (s *stock) merge(o *stock, limits int) []uint32 {
 	numbers, _ := s.table.numbers(nil, o.table.keys, false)
 	s.grow(limits)
 	for i, to := range numbers {
@@ -168,6 +173,7 @@ func (s *stock) merge(o *stock, limits int) {
 		}
 		o.accs[m] = nil
 	}
+	return numbers
 }
 
 func (s *stock) mergeAcc(a, b *acc) {
@@ -199,6 +205,7 @@ func (s *stock) addPage(a *acc, i int, pg *page) {
 	}
 	for k, n := range pg {
 		a.pages[i][k] += n
+		s.over = s.over || a.pages[i][k] < n
 	}
 }
 
@@ -214,17 +221,55 @@ type filler struct {
 	last    int64
 	sorter  leafSorter
 	rows    []leafRows // by family, of a chunk
-	sheaf   sheaf
+	lane    lane
 	col     valueColumn
 	isAsked []bool
-	unmoved int // rows since states were last moved, whose counters are of 32 bits
+	kept    *keptSlots // nil where slots are not kept
+	number  int        // among the fillers
+	unmoved int        // rows since states were last moved, whose counters are of 32 bits
 }
 
 // leafRows says where the rows of a chunk belong.
 type leafRows struct {
 	ids   []uint32  // leaf of each row
-	slots []uint32  // of a dense family: its slot
-	order leafOrder // of a dense family: by slots
+	slots []uint16  // of a dense family: its slot
+	order leafOrder // of a dense family by slots, else by leaves
+	lists leafOrder // of the values of a column of lists
+	flat  []uint16  // of these: the slot of each
+}
+
+// of returns the order of a column's values.
+func (r *leafRows) of(v *valueColumn) *leafOrder {
+	if v.ends == nil {
+		return &r.order
+	}
+	o, l := &r.order, &r.lists
+	l.leaves, l.starts, l.rows = append(l.leaves[:0], o.leaves...), l.starts[:0], l.rows[:0]
+	for i := range o.leaves {
+		l.starts = append(l.starts, uint32(len(l.rows)))
+		for _, row := range o.rows[o.starts[i]:o.starts[i+1]] {
+			from, to := span(v.ends, row)
+			for at := from; at < to; at++ {
+				l.rows = append(l.rows, at)
+			}
+		}
+	}
+	l.starts = append(l.starts, uint32(len(l.rows)))
+	return l
+}
+
+// slotsOf returns the slot of each of a column's values.
+func (r *leafRows) slotsOf(v *valueColumn) []uint16 {
+	if v.ends == nil {
+		return r.slots
+	}
+	r.flat = r.flat[:0]
+	for row, end := range v.ends {
+		for len(r.flat) < int(end) {
+			r.flat = append(r.flat, r.slots[row])
+		}
+	}
+	return r.flat
 }
 
 // find finds the leaves of a chunk's rows. Frozen, there are no new ones.
@@ -241,22 +286,36 @@ type leafOrder struct {
 	leaves []uint32 // those that have rows
 	starts []uint32 // of each one's rows, and the end
 	rows   []uint32
+	room   []uint32 // for rows
 }
 
 // A leafSorter makes leaf orders.
 type leafSorter struct {
 	keys  []uint64
 	count []uint32
+	every []uint32 // 0, 1, 2, …
 }
 
 // sort puts the rows of a chunk in the order of their leaves.
 func (o *leafSorter) sort(dst *leafOrder, ids []uint32, leaves int) {
+	sortLeaves(o, dst, ids, leaves)
+}
+
+// sortLeaves is sort by numbers of leaves or of slots.
+func sortLeaves[T uint16 | uint32](o *leafSorter, dst *leafOrder, ids []T, leaves int) {
+	if inRuns(dst, ids) {
+		for len(o.every) < len(ids) {
+			o.every = append(o.every, uint32(len(o.every)))
+		}
+		dst.rows = o.every[:len(ids)]
+		return
+	}
+	dst.leaves, dst.starts = dst.leaves[:0], dst.starts[:0]
 	o.count = sized(o.count, leaves)
 	clear(o.count)
 	for _, id := range ids {
 		o.count[id]++
 	}
-	dst.leaves, dst.starts = dst.leaves[:0], dst.starts[:0]
 	at := uint32(0)
 	for id, n := range o.count {
 		if n > 0 {
@@ -266,11 +325,29 @@ func (o *leafSorter) sort(dst *leafOrder, ids []uint32, leaves int) {
 		}
 	}
 	dst.starts = append(dst.starts, at)
-	dst.rows = sized(dst.rows, len(ids))
+	dst.room = sized(dst.room, len(ids))
+	dst.rows = dst.room
 	for row, id := range ids {
 		dst.rows[o.count[id]] = uint32(row)
 		o.count[id]++
 	}
+}
+
+// inRuns lists the runs of rows of one leaf, and reports whether these are few:
+// then rows may stay in their order. A leaf may have several.
+func inRuns[T uint16 | uint32](dst *leafOrder, ids []T) bool {
+	dst.leaves, dst.starts = dst.leaves[:0], dst.starts[:0]
+	for row, id := range ids {
+		if row > 0 && id == ids[row-1] {
+			continue
+		}
+		if len(dst.leaves) > len(ids)/64 {
+			return false
+		}
+		dst.leaves, dst.starts = append(dst.leaves, uint32(id)), append(dst.starts, uint32(row))
+	}
+	dst.starts = append(dst.starts, uint32(len(ids)))
+	return true
 }
 
 // A valueColumn is the values of one metric of a chunk: with their buckets by
@@ -317,10 +394,13 @@ func (w *filler) take(c *chunk) error {
 		}
 		if s.f.dense {
 			r.slots = s.settle(r.slots, r.ids, c)
-			w.sorter.sort(&r.order, r.slots, max(len(s.owners), 1))
+			sortLeaves(&w.sorter, &r.order, r.slots, len(s.owners))
 		} else {
 			w.sorter.sort(&r.order, r.ids, len(s.table.keys))
 		}
+	}
+	if w.kept != nil {
+		w.kept.note(c, w.number, w.stocks, w.rows)
 	}
 	if err := w.countLimits(c); err != nil {
 		return err
@@ -409,18 +489,14 @@ func (w *filler) addMetric(c *chunk, m int) {
 	if len(v.x) == 0 {
 		return
 	}
+	w.addDense(m, v)
 	fixed := false
 	var made [3]bool
 	for i, s := range w.stocks {
-		if !s.f.shown[m] {
+		if !s.f.shown[m] || s.f.dense {
 			continue
 		}
 		r := &w.rows[i]
-		if s.f.dense {
-			w.sheaf.bind(v, &r.order)
-			s.fill(m, w.units[m], &w.sheaf, &r.order)
-			continue
-		}
 		if !fixed {
 			fixed = true
 			v.fix(w.units[m])
@@ -439,6 +515,29 @@ func (w *filler) addMetric(c *chunk, m int) {
 				s.addSlowly(a, v, rows, v.bucket[k])
 			default:
 				s.addRows(a, v, rows, v.bucket[k])
+			}
+		}
+	}
+}
+
+// addDense adds the values of a metric to the leaves of dense families.
+func (w *filler) addDense(m int, v *valueColumn) {
+	var loaded *place // what the lane is for
+	for i, s := range w.stocks {
+		if !s.f.shown[m] || !s.f.dense {
+			continue
+		}
+		b := s.slab(m, w.units[m], v.x)
+		if loaded != b.place {
+			loaded = b.place
+			w.lane.load(loaded, w.units[m], v.x)
+		}
+		r := &w.rows[i]
+		s.fill(m, b, w.units[m], &w.lane, r.of(v))
+		if len(w.lane.rest) > 0 {
+			slots := r.slotsOf(v)
+			for _, at := range w.lane.rest {
+				s.addRare(m, b, w.units[m], slots[at], v.x[at])
 			}
 		}
 	}

@@ -150,10 +150,12 @@ func (t *table) cells(dims Grouping, lv []levels) (Group, cellIndex) {
 func (t *table) fold(dims Grouping, maxGroups int, win *windows, counts [][]int64) []levels {
 	lv := make([]levels, len(dims))
 	keep := make([]int, len(dims))
+	ranks := make([]*ranking, len(dims))
 	for i, name := range dims {
 		d := t.lay.dim[name]
 		keep[i] = maxGroups
-		lv[i] = t.lay.dims[d].levelsOf(counts[d], maxGroups, win)
+		ranks[i] = t.lay.dims[d].rank(counts[d], win)
+		lv[i] = ranks[i].levels(maxGroups)
 	}
 	for t.combinations(dims, lv, maxGroups) > maxGroups {
 		widest := -1
@@ -166,9 +168,8 @@ func (t *table) fold(dims Grouping, maxGroups int, win *windows, counts [][]int6
 		if widest < 0 {
 			break // states and buckets only
 		}
-		d := t.lay.dim[dims[widest]]
 		keep[widest] = min(keep[widest], len(lv[widest].list)) / 2
-		lv[widest] = t.lay.dims[d].levelsOf(counts[d], keep[widest], win)
+		lv[widest] = ranks[widest].levels(keep[widest])
 	}
 	return lv
 }

@@ -1,11 +1,11 @@
 package cube
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/bits"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -338,6 +338,9 @@ type level struct {
 	rows  int64
 }
 
+// noLevel stands for the level of a code that does not occur.
+const noLevel = 1 << 31
+
 // levels are the values of a dimension in display order, with the level of
 // every code.
 type levels struct {
@@ -346,42 +349,67 @@ type levels struct {
 	folded int      // distinct values folded into Other
 }
 
-// levelsOf counts the codes and orders what occurs: buckets, states and windows
-// by code, names by name, then Unknown, then Other. Of names at most keep stand
-// for themselves: the most frequent, ties by name.
-func (d *dimension) levelsOf(counts []int64, keep int, win *windows) levels {
-	var known []level
-	codes := map[string][]int32{}
+// A ranking is the names of a dimension that occur, of which any number can be
+// kept. To make one of a million names takes a second, to cut it again little.
+type ranking struct {
+	d      *dimension
+	known  []level            // once it is sorted, the most frequent first, ties by name
+	sorted bool               // of names: where all are kept they need not be
+	codes  map[string][]int32 // by label
+	size   int                // codes+1
+}
+
+// rank counts the codes of a dimension.
+func (d *dimension) rank(counts []int64, win *windows) *ranking {
+	r := &ranking{d: d, codes: map[string][]int32{}, size: len(counts)}
 	for i, n := range counts {
 		if n == 0 {
 			continue
 		}
 		code := int32(i) - 1
 		l := d.label(code, win)
-		codes[l] = append(codes[l], code)
+		r.codes[l] = append(r.codes[l], code)
 		if l == Unknown || l == Other && d.folds() {
 			continue
 		}
-		known = append(known, level{l, code, n})
+		r.known = append(r.known, level{l, code, n})
 	}
-	out := levels{of: make([]uint32, len(counts))}
-	if d.folds() {
-		known, out.folded = d.fold(known, keep)
+	return r
+}
+
+// levelsOf is rank and levels at once.
+func (d *dimension) levelsOf(counts []int64, keep int, win *windows) levels {
+	return d.rank(counts, win).levels(keep)
+}
+
+// levels orders what occurs: buckets, states and windows by code, names by name,
+// then Unknown, then Other. Of names at most keep stand for themselves: the most
+// frequent, ties by name.
+func (r *ranking) levels(keep int) levels {
+	out := levels{of: make([]uint32, r.size)}
+	for i := range out.of {
+		out.of[i] = noLevel
 	}
-	for _, l := range known {
-		out.add(l, codes[l.label])
-		delete(codes, l.label)
+	own, rest := r.known, r.known[:0]
+	if r.d.folds() {
+		own, rest = r.cut(keep)
+		out.folded = len(rest)
 	}
-	if c, ok := codes[Unknown]; ok {
+	for _, l := range own {
+		out.add(l, r.codes[l.label])
+	}
+	if c, ok := r.codes[Unknown]; ok {
 		out.add(level{label: Unknown, code: none}, c)
-		delete(codes, Unknown)
 	}
-	if len(codes) > 0 {
-		var all []int32
-		for _, c := range codes {
-			all = append(all, c...)
-		}
-		out.add(level{label: Other, code: none}, all)
+	var others []int32
+	if r.d.folds() {
+		others = append(others, r.codes[Other]...)
+	}
+	for _, l := range rest {
+		others = append(others, r.codes[l.label]...)
+	}
+	if len(others) > 0 {
+		out.add(level{label: Other, code: none}, others)
 	}
 	return out
 }
@@ -393,33 +421,31 @@ func (ls *levels) add(l level, codes []int32) {
 	ls.list = append(ls.list, l)
 }
 
-// fold keeps the most frequent names and orders them.
-func (d *dimension) fold(known []level, keep int) ([]level, int) {
-	folded := 0
-	if len(known) > keep {
-		sort.Slice(known, func(i, j int) bool {
-			if known[i].rows != known[j].rows {
-				return known[i].rows > known[j].rows
-			}
-			return known[i].label < known[j].label
-		})
-		folded = len(known) - keep
-		known = known[:keep]
+// cut divides names into the most frequent ones, in the order they are shown, and
+// the rest.
+func (r *ranking) cut(keep int) (own, rest []level) {
+	if len(r.known) <= keep {
+		own = slices.Clone(r.known)
+	} else {
+		if !r.sorted {
+			r.sorted = true
+			slices.SortFunc(r.known, func(a, b level) int {
+				return cmp.Or(cmp.Compare(b.rows, a.rows), strings.Compare(a.label, b.label))
+			})
+		}
+		own, rest = slices.Clone(r.known[:keep]), r.known[keep:]
 	}
-	slices.SortFunc(known, func(a, b level) int {
-		if d.kind == dimNumber {
+	slices.SortFunc(own, func(a, b level) int {
+		if r.d.kind == dimNumber {
 			x, _ := strconv.ParseFloat(a.label, 64)
 			y, _ := strconv.ParseFloat(b.label, 64)
 			if x != y {
-				if x < y {
-					return -1
-				}
-				return 1
+				return cmp.Compare(x, y)
 			}
 		}
 		return strings.Compare(a.label, b.label)
 	})
-	return known, folded
+	return own, rest
 }
 
 // countCodes counts codes, by code+1.

@@ -39,14 +39,14 @@ func (e *Explore) choose(levels func(name string) int) (dims Grouping, left []st
 
 // breadth is how many values a dimension can have: of states and buckets all
 // that there are, so that it does not depend on how a source is scanned.
-func (d *dimension) breadth(counts []int64, keep int, win *windows) int {
+func (d *dimension) breadth(rank func() *ranking, keep int) int {
 	if d.kind == dimNone {
 		return 1
 	}
 	if n, ok := d.fixedCodes(keep); ok {
 		return n + 1
 	}
-	return len(d.levelsOf(counts, keep, win).list)
+	return len(rank().levels(keep).list)
 }
 
 // An Explored is a cross with histograms. It depends on the rows alone, not on

@@ -9,7 +9,7 @@ func (t *table) explore(plan *Plan, win *windows, counts [][]int64, asked [][]bo
 	e := plan.Explore
 	of := func(name string) *dimension { return t.lay.dims[t.lay.dim[name]] }
 	dims, left := e.choose(func(name string) int {
-		return of(name).breadth(counts[t.lay.dim[name]], e.MaxNames, win)
+		return of(name).breadth(func() *ranking { return of(name).rank(counts[t.lay.dim[name]], win) }, e.MaxNames)
 	})
 	lv := make([]levels, len(dims))
 	labels := make([][]string, len(dims))

@@ -6,11 +6,11 @@ func (s *scanner) exploreView(plan *Plan, found *survey, win *windows) view {
 	v := view{explore: true}
 	v.dims, v.left = e.choose(func(name string) int {
 		d := s.lay.dim[name]
-		return s.lay.dims[d].breadth(found.counts[d], e.MaxNames, win)
+		return s.lay.dims[d].breadth(func() *ranking { return found.rank(s.lay, d, win) }, e.MaxNames)
 	})
 	for _, name := range v.dims {
 		d := s.lay.dim[name]
-		lv := s.lay.dims[d].levelsOf(found.counts[d], e.MaxNames, win)
+		lv := found.rank(s.lay, d, win).levels(e.MaxNames)
 		v.axes = append(v.axes, axis{d, &lv})
 	}
 	return v

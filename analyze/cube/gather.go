@@ -39,8 +39,9 @@ type room struct{ next, end int }
 // value.
 type flags struct {
 	*place
-	bits []uint64 // by slot and bucket
-	slot []uint32 // by word of bits: the slot of its first wanted bucket
+	bits   []uint64 // by slot and bucket
+	slot   []uint32 // by word of bits: the slot of its first wanted bucket
+	beyond bool     // there are wanted buckets that are not in the window
 }
 
 // flag makes the flags of a metric's wanted buckets.
@@ -50,20 +51,34 @@ func (h *hold) flag(m int) {
 		return
 	}
 	f := &flags{place: s.f.places.of[m]}
-	words := int(f.width+63) / 64
+	words := f.stride()
 	f.bits, f.slot = make([]uint64, words*len(s.owners)), make([]uint32, words*len(s.owners))
 	for slot, leaf := range s.owners {
+		if slot == noSlot {
+			continue
+		}
 		for i, pg := range h.wanted[leaf] {
 			at := (i - f.page) * pageSize / 64
-			if pg == nil || at < 0 || at >= words {
+			if pg == nil {
+				continue
+			}
+			if at < 0 || at >= int(f.width+63)/64 {
+				f.beyond = true
 				continue
 			}
 			n := copy(f.bits[slot*words+at:(slot+1)*words], pg.bits[:])
-			copy(f.slot[slot*words+at : (slot+1)*words][:n], pg.slot[:])
+			copy(f.slot[slot*words+at:][:n], pg.slot[:])
+			for k := int(f.width); k < (at+n)<<6; k++ { // the window may end within a page
+				f.bits[slot*words+k>>6] &^= 1 << (k & 63)
+				f.beyond = true
+			}
 		}
 	}
 	h.flags = f
 }
+
+// stride is how many words of bits a slot has, and a line of the cache more.
+func (f *flags) stride() int { return int(f.width+63)/64 + 8 }
 
 // gather finds the values at the wanted ranks.
 func (f *finisher) gather(ctx context.Context, src serving.Requests) error {
@@ -94,13 +109,17 @@ func (f *finisher) gather(ctx context.Context, src serving.Requests) error {
 		s.pool = pagePool{}
 	}
 	runtime.GC()
+	room := f.plan.room()
+	if _, without := f.kept.settle(len(src.Parts())); len(without) == 0 {
+		room /= 2 // another scan costs little where no dimension has to be read
+	}
 	var round []int
 	total := 0
 	for m := range holds {
 		if holds[m] == nil {
 			continue
 		}
-		if len(round) > 0 && total+size[m] > f.plan.room() {
+		if len(round) > 0 && total+size[m] > room {
 			if err := f.round(ctx, src, round, holds); err != nil {
 				return err
 			}
@@ -181,10 +200,6 @@ func (h *hold) want(m int, p *pending) {
 
 // round scans once more for some metrics, and settles them.
 func (f *finisher) round(ctx context.Context, src serving.Requests, metrics []int, holds [][]*hold) error {
-	lay, err := gatherLayout(src, f.plan, f.lay, metrics)
-	if err != nil {
-		return err
-	}
 	for _, m := range metrics {
 		for _, h := range holds[m] {
 			if h != nil {
@@ -195,22 +210,11 @@ func (f *finisher) round(ctx context.Context, src serving.Requests, metrics []in
 			}
 		}
 	}
-	_, err = f.stream(ctx, lay, src.Parts(), f.win, false, func() taker {
-		g := &gatherer{lay: lay, stocks: f.stocks, used: make([]bool, len(f.stocks)), rows: make([]leafRows, len(f.stocks))}
-		for i, m := range metrics {
-			g.holds = append(g.holds, holds[m])
-			g.metrics = append(g.metrics, lay.metric(f.lay.metrics[m].key))
-			for k, h := range holds[metrics[i]] {
-				g.used[k] = g.used[k] || h != nil
-			}
-		}
-		return g
-	})
-	if err != nil {
+	if err := f.rescan(ctx, src, metrics, holds); err != nil {
 		return err
 	}
 	var changed atomic.Bool
-	err = each(ctx, f.workers, len(metrics), func() func(int) {
+	err := each(ctx, f.workers, len(metrics), func() func(int) {
 		var in []float64
 		return func(i int) {
 			m := metrics[i]
@@ -238,15 +242,58 @@ func (f *finisher) round(ctx context.Context, src serving.Requests, metrics []in
 	return err
 }
 
-// gatherLayout is the layout of a second scan: dimensions, outcome, metrics.
-func gatherLayout(src serving.Requests, plan *Plan, first *layout, metrics []int) (*layout, error) {
+// rescan has the values of some metrics taken: of parts of whose rows it is known
+// where they belong, and of the others.
+func (f *finisher) rescan(ctx context.Context, src serving.Requests, metrics []int, holds [][]*hold) error {
+	parts := src.Parts()
+	with, without := f.kept.settle(len(parts))
+	if len(with) > 0 {
+		lay := emptyLayout(src, f.plan)
+		lay.window = Window{} // rows outside have no slot
+		if err := f.take(ctx, lay, parts, with, f.kept, metrics, holds); err != nil {
+			return err
+		}
+	}
+	if len(without) == 0 {
+		return nil
+	}
+	lay, err := gatherLayout(src, f.plan, f.lay)
+	if err != nil {
+		return err
+	}
+	return f.take(ctx, lay, parts, without, nil, metrics, holds)
+}
+
+// take scans some parts for the values of some metrics.
+func (f *finisher) take(ctx context.Context, lay *layout, all []serving.Part, which []int, kept *keptSlots, metrics []int, holds [][]*hold) error {
+	for _, m := range metrics {
+		lay.metrics[lay.metric(f.lay.metrics[m].key)].shown = true
+	}
+	parts := make([]serving.Part, len(which))
+	for i, k := range which {
+		parts[i] = all[k]
+	}
+	_, err := f.stream(ctx, lay, parts, f.win, false, func() taker {
+		g := &gatherer{lay: lay, stocks: f.stocks, used: make([]bool, len(f.stocks)), rows: make([]leafRows, len(f.stocks)), kept: kept, which: which}
+		for i, m := range metrics {
+			g.holds = append(g.holds, holds[m])
+			g.metrics = append(g.metrics, lay.metric(f.lay.metrics[m].key))
+			for k, h := range holds[metrics[i]] {
+				g.used[k] = g.used[k] || h != nil
+			}
+		}
+		return g
+	})
+	return err
+}
+
+// gatherLayout is the layout of a second scan that has to find out where rows
+// belong: dimensions and outcome.
+func gatherLayout(src serving.Requests, plan *Plan, first *layout) (*layout, error) {
 	lay := emptyLayout(src, plan)
 	lay.outcome = lay.wantKind(serving.ColOutcome, serving.KindText)
 	lay.phase = lay.wantKind(serving.ColPhase, serving.KindText)
 	lay.phases, lay.outcomes = first.phases, first.outcomes
-	for _, m := range metrics {
-		lay.metrics[lay.metric(first.metrics[m].key)].shown = true
-	}
 	p := *plan
 	p.Limits, p.Explore = nil, nil
 	if err := lay.addDims(src, &p); err != nil { // those of groupings come first in both
@@ -268,29 +315,17 @@ type gatherer struct {
 	used    []bool // by family
 	metrics []int
 	holds   [][]*hold
+	kept    *keptSlots // of which rows belong where; nil: it has to be found out
+	which   []int      // parts that are scanned
 	sorter  leafSorter
 	rows    []leafRows
-	sheaf   sheaf
 	hits    hits
 	col     valueColumn
 }
 
 func (g *gatherer) take(c *chunk) error {
-	c.blank()
-	for i, s := range g.stocks {
-		if !g.used[i] {
-			continue
-		}
-		r := &g.rows[i]
-		if err := r.find(&g.sorter, s, c, true); err != nil {
-			return err
-		}
-		if s.f.dense {
-			r.slots = s.slotsOf(r.slots, r.ids)
-			g.sorter.sort(&r.order, r.slots, max(len(s.owners), 1))
-		} else {
-			g.sorter.sort(&r.order, r.ids, len(s.table.keys))
-		}
+	if err := g.place(c); err != nil {
+		return err
 	}
 	for i, m := range g.metrics {
 		v := &g.col
@@ -302,8 +337,7 @@ func (g *gatherer) take(c *chunk) error {
 			}
 			r := &g.rows[k]
 			if h.flags != nil {
-				g.sheaf.bind(v, &r.order)
-				if !h.keepFlagged(&g.sheaf, &r.order, &g.hits) {
+				if !h.keepFlagged(v.x, r.slotsOf(v), &g.hits) {
 					return errChanged
 				}
 				continue
@@ -321,6 +355,31 @@ func (g *gatherer) take(c *chunk) error {
 	return nil
 }
 
+// place finds out where the rows of a chunk belong.
+func (g *gatherer) place(c *chunk) error {
+	if g.kept == nil {
+		c.blank()
+	}
+	for i, s := range g.stocks {
+		r := &g.rows[i]
+		switch {
+		case !g.used[i]:
+		case g.kept != nil:
+			r.slots = g.kept.slotsOf(r.slots, c, g.which[c.part], i)
+		default:
+			if err := r.find(&g.sorter, s, c, true); err != nil {
+				return err
+			}
+			if s.f.dense {
+				r.slots = s.slotsOf(r.slots, r.ids)
+			} else {
+				g.sorter.sort(&r.order, r.ids, len(s.table.keys))
+			}
+		}
+	}
+	return nil
+}
+
 // hits are the values of a column that are wanted.
 type hits struct {
 	at []uint32 // the slot, or the place of its bucket in the flags
@@ -328,42 +387,27 @@ type hits struct {
 }
 
 // keepFlagged takes the values in wanted buckets, as keep does.
-func (h *hold) keepFlagged(v *sheaf, o *leafOrder, found *hits) bool {
+func (h *hold) keepFlagged(x []float64, slots []uint16, found *hits) bool {
 	f := h.flags
-	base, width, shift := f.base, f.width, h.stock.f.scale.shift&63
-	words := (width + 63) / 64
-	found.at, found.x = sized(found.at, len(v.x)), sized(found.x, len(v.x))
+	found.at, found.x = sized(found.at, len(x)), sized(found.x, len(x))
+	hitAt, hitX, slots := found.at[:len(x)], found.x[:len(x)], slots[:len(x)]
+	shift, base, width, stride := f.shift&63, f.base, f.width, uint32(f.stride())<<6
 	n := 0
-	for i, slot := range o.leaves {
-		if int(slot) >= len(h.stock.owners) || h.wanted[h.stock.owners[slot]] == nil {
-			continue
+	for i, v := range x {
+		// There is no bit beyond the window.
+		at := uint32(slots[i])*stride + uint32(min(math.Float64bits(v)>>shift-base, width))
+		if f.bits[at>>6]>>(at&63)&1 != 0 {
+			hitAt[n], hitX[n] = at, v
+			n++
 		}
-		first := uint64(slot) * words
-		flags := f.bits[first:][:words]
-		x := v.x[v.starts[i]:v.starts[i+1]]
-		hitAt, hitX := found.at[n:][:len(x)], found.x[n:][:len(x)]
-		in := 0
-		for _, y := range x {
-			k := math.Float64bits(y)>>shift - base
-			if k >= width {
-				if y != y || y == 0 || h.keepRare(slot, y) {
-					continue
-				}
-				return false
-			}
-			// Whether a value is wanted is hard to foresee, so all are noted and
-			// the others written over.
-			hitAt[in], hitX[in] = uint32(first<<6+k), y
-			in += int(flags[k>>6] >> (k & 63) & 1)
-		}
-		n += in
 	}
-	flags, hitX := f.bits, found.x
-	hitAt := found.at
+	if f.beyond && !h.keepRare(x, slots) {
+		return false
+	}
 	h.mu.Lock() // once a column: an atomic counter for each value waits for the cache each time
 	defer h.mu.Unlock()
 	for i, at := range hitAt[:n] {
-		w := flags[at>>6] & (1<<(at&63) - 1)
+		w := f.bits[at>>6] & (1<<(at&63) - 1)
 		if !h.put(f.slot[at>>6]+uint32(bits.OnesCount64(w)), hitX[i]) {
 			return false
 		}
@@ -371,16 +415,25 @@ func (h *hold) keepFlagged(v *sheaf, o *leafOrder, found *hits) bool {
 	return true
 }
 
-// keepRare takes a value beyond the window where it is wanted.
-func (h *hold) keepRare(owner uint32, x float64) bool {
-	w := h.wanted[h.stock.owners[owner]]
-	slot, ok := w.slot(h.stock.f.scale.index(x))
-	if !ok {
-		return true
+// keepRare takes the wanted values beyond the window.
+func (h *hold) keepRare(x []float64, slots []uint16) bool {
+	f := h.flags
+	for i, v := range x {
+		if math.Float64bits(v)>>f.shift-f.base < f.width || v != v || v == 0 || slots[i] == noSlot {
+			continue
+		}
+		slot, ok := h.wanted[h.stock.owners[slots[i]]].slot(h.stock.f.scale.index(v))
+		if !ok {
+			continue
+		}
+		h.mu.Lock()
+		ok = h.put(slot, v)
+		h.mu.Unlock()
+		if !ok {
+			return false
+		}
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.put(slot, x)
+	return true
 }
 
 // keep takes the values in wanted buckets. It is false where there is no room

@@ -2,6 +2,7 @@ package cube
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"runtime/debug"
@@ -19,20 +20,24 @@ func (s *scanner) fillLarge(ctx context.Context, src serving.Requests, plan *Pla
 		return nil, err
 	}
 	s.workers = plan.threads(s.workers)
-	if found.rows > manyRows {
+	if found.rows > fewRows {
 		defer collectOften()()
 	}
 	fams := s.lay.families(views)
-	for i := range fams {
-		fams[i].choose(s.lay, plan, found.rows)
-	}
+	chooseAll(fams, s.lay, plan, found.rows)
 	asked := s.matches(plan, found, win)
+	parts := src.Parts()
+	kept := keepSlots(fams, plan, len(parts), found.rows)
 	var fillers []*filler
-	recs, err := s.stream(ctx, s.lay, src.Parts(), win, true, func() taker {
+	recs, err := s.stream(ctx, s.lay, parts, win, true, func() taker {
 		w := s.newFiller(plan, fams, asked)
+		w.kept, w.number = kept, len(fillers)
 		fillers = append(fillers, w)
 		return w
 	})
+	if errors.Is(err, errChanged) && found.told {
+		err = ErrTold
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +62,7 @@ func (s *scanner) fillLarge(ctx context.Context, src serving.Requests, plan *Pla
 	if c.Examples, err = w.examples(ctx, src, recs); err != nil {
 		return nil, err
 	}
-	f := &finisher{scanner: s, plan: plan, views: views, stocks: w.stocks, cube: c, win: win}
+	f := &finisher{scanner: s, plan: plan, views: views, stocks: w.stocks, cube: c, win: win, kept: kept}
 	f.cells()
 	if err := f.ranks(ctx); err != nil {
 		return nil, err
@@ -99,6 +104,19 @@ func (p *Plan) room() int {
 	return int(min(int64(gatherBytes), p.MaxMemory/3))
 }
 
+// chooseAll sets what the families store.
+func chooseAll(fams []family, lay *layout, plan *Plan, rows int64) {
+	at := map[uint]*places{}
+	for i := range fams {
+		f := &fams[i]
+		f.choose(lay, plan, rows)
+		if at[f.scale.s] == nil {
+			at[f.scale.s] = &places{of: make([]*place, len(lay.metrics))}
+		}
+		f.places = at[f.scale.s]
+	}
+}
+
 // choose sets what a family stores.
 func (f *family) choose(lay *layout, plan *Plan, rows int64) {
 	f.raw, f.scale = rawLimit, newScale(sliceBits(plan, rows))
@@ -121,6 +139,7 @@ func (f *family) choose(lay *layout, plan *Plan, rows int64) {
 		}
 	}
 	f.dense = f.fits()
+	f.extremes = plan.NoExact || !f.dense
 	f.sums = f.sumsTokens(lay)
 }
 
@@ -151,8 +170,11 @@ func (w *filler) merge(o *filler) {
 		}
 		w.last = max(w.last, o.last)
 	}
-	for i := range w.stocks {
-		w.stocks[i].merge(o.stocks[i], len(w.lay.limits))
+	for i, s := range w.stocks {
+		leaves := s.merge(o.stocks[i], len(w.lay.limits))
+		if w.kept != nil && s.f.dense {
+			w.kept.rename(o.number, i, s, o.stocks[i], leaves)
+		}
 	}
 	for i, l := range w.slowest {
 		for _, s := range o.slowest[i].top {
@@ -170,8 +192,8 @@ func (w *filler) tooMany() error {
 	for _, s := range w.stocks {
 		for _, m := range s.f.metric {
 			for i := range s.accs[m] {
-				if n := s.accs[m][i].n; n > maxCount {
-					return fmt.Errorf("%d values of %s in one slice, want %d at most: report parts of the data", n, w.lay.metrics[m].key, maxCount)
+				if n := s.accs[m][i].n; n > maxCount || s.over {
+					return fmt.Errorf("%d values of %s in one slice, want %d at most: report parts of the data", max(n, maxCount), w.lay.metrics[m].key, maxCount)
 				}
 			}
 		}

@@ -40,8 +40,10 @@ type family struct {
 	shown  map[int]bool // the same, as a set
 	values uint64       // leaves that can have values
 	dense  bool         // these are few
-	sums   bool         // tokens are the sums of token metrics
-	places *places
+	// extremes are kept while values come: not where the second scan finds them.
+	extremes bool
+	sums     bool    // tokens are the sums of token metrics
+	places   *places // of its scale
 }
 
 // leafCap bounds the leaves of a family that was made to serve several
@@ -122,7 +124,6 @@ func (lay *layout) families(views []view) []family {
 	for i := range out {
 		out[i].setStrides()
 		out[i].values = lay.leafProduct(out[i].axes)
-		out[i].places = &places{of: make([]*place, len(lay.metrics))}
 	}
 	for i := range views {
 		v := &views[i]
@@ -205,6 +206,9 @@ func (f *family) keys(dst []uint64, c *chunk) ([]uint64, error) {
 			if len(of) == 0 {
 				return dst, errChanged
 			}
+			if of[0]&noLevel != 0 {
+				return dst, errChanged
+			}
 			if add := uint64(of[0]) * stride; add > 0 {
 				for row := range dst {
 					dst[row] += add
@@ -212,12 +216,17 @@ func (f *family) keys(dst []uint64, c *chunk) ([]uint64, error) {
 			}
 			continue
 		}
+		seen := uint32(0)
 		for row, code := range codes[:len(dst)] {
 			k := uint(code + 1)
 			if k >= uint(len(of)) {
 				return dst, errChanged
 			}
+			seen |= of[k]
 			dst[row] += uint64(of[k]) * stride
+		}
+		if seen&noLevel != 0 {
+			return dst, errChanged
 		}
 	}
 	return dst, nil

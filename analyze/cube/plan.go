@@ -39,6 +39,19 @@ type Plan struct {
 	MaxMemory int64
 	// Explore, where set, asks for a cross with histograms: Cube.Explored.
 	Explore *Explore
+	// Distrust has nothing rest on what a source says of itself: see ErrTold.
+	Distrust bool
+	// Watch, where set, sees the rows as they come: a scan of one's own would
+	// decode them once more.
+	Watch *Watch
+}
+
+// A Watch is shown the batches of a scan, each row once, warm-up and rows outside
+// the window included. Batches of one part come in order from one goroutine, those
+// of several parts at once. A batch is valid until See returns.
+type Watch struct {
+	Columns []string // those the source lacks must not be among them
+	See     func(part int, b *serving.Batch)
 }
 
 // Windowed is what groupings with DimTime bring: no intervals with it.

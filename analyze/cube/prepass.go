@@ -3,6 +3,7 @@ package cube
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/vreport/vreport/ingest/serving"
 )
@@ -19,6 +20,8 @@ type survey struct {
 	counts      [][]int64             // by dimension, by code+1
 	tuples      []map[uint64]struct{} // by grouping: combinations of codes that occur; nil where nobody asks
 	crowded     []bool                // by grouping: more than maxTuples
+	told        bool                  // by the source, of itself: of names it is known only that they occur
+	ranks       []*ranking            // by dimension, as they are asked for
 }
 
 // maxTuples bounds the combinations that are told apart.
@@ -205,31 +208,22 @@ func (s *scanner) views(ctx context.Context, src serving.Requests, plan *Plan) (
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	found, err := s.survey(ctx, src, plan, lay, make([]bool, len(plan.Groupings)), nil)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	win := &windows{}
-	if _, ok := lay.dim[DimTime]; ok && found.last != noTime {
-		w := windowsOf(found.first, found.last, s.lay.relative)
-		win = &w
-	}
-	for d, dim := range s.lay.dims {
-		if n, ok := dim.fixedCodes(keepOf(plan)); ok && n > 0 {
-			found.counts[d] = all(n+1, found.rows)
-		}
-		if dim.kind == dimTime {
-			found.counts[d] = all(win.n+1, found.rows)
+	none := make([]bool, len(plan.Groupings))
+	found := s.told(ctx, src, plan, lay)
+	if found == nil {
+		if found, err = s.survey(ctx, src, plan, lay, none, nil); err != nil {
+			return nil, nil, nil, err
 		}
 	}
-	views := s.resolve(plan, found, win)
-	tuples := make([]bool, len(views))
-	again := false
-	for g := range views {
-		tuples[g] = found.combinations(&views[g], s.lay, keepOf(plan)) > keepOf(plan)
-		again = again || tuples[g]
+	views, win, tuples := s.settleViews(plan, found)
+	if found.told && slices.Contains(tuples, true) {
+		// It matters which names are the most frequent.
+		if found, err = s.survey(ctx, src, plan, lay, none, nil); err != nil {
+			return nil, nil, nil, err
+		}
+		views, win, tuples = s.settleViews(plan, found)
 	}
-	if again {
+	if slices.Contains(tuples, true) {
 		// The product of the values is too many cells, but those that occur
 		// together may be fewer: they have to be counted.
 		if lay, err = surveyLayout(src, plan, s.lay, true); err != nil {
@@ -258,6 +252,30 @@ func (s *scanner) views(ctx context.Context, src serving.Requests, plan *Plan) (
 	return views, found, win, nil
 }
 
+// settleViews resolves the groupings by a survey, which it completes, and says
+// which have more combinations of values than cells.
+func (s *scanner) settleViews(plan *Plan, found *survey) (views []view, win *windows, tuples []bool) {
+	win = &windows{}
+	if _, ok := s.lay.dim[DimTime]; ok && found.last != noTime {
+		w := windowsOf(found.first, found.last, s.lay.relative)
+		win = &w
+	}
+	for d, dim := range s.lay.dims {
+		if n, ok := dim.fixedCodes(keepOf(plan)); ok && n > 0 {
+			found.counts[d] = all(n+1, found.rows)
+		}
+		if dim.kind == dimTime {
+			found.counts[d] = all(win.n+1, found.rows)
+		}
+	}
+	views = s.resolve(plan, found, win)
+	tuples = make([]bool, len(views))
+	for g := range views {
+		tuples[g] = found.combinations(&views[g], s.lay, keepOf(plan)) > keepOf(plan)
+	}
+	return views, win, tuples
+}
+
 func all(n int, v int64) []int64 {
 	out := make([]int64, n)
 	for i := range out {
@@ -268,13 +286,17 @@ func all(n int, v int64) []int64 {
 
 func (s *scanner) resolve(plan *Plan, found *survey, win *windows) []view {
 	views := make([]view, len(plan.Groupings))
+	made := make([]*levels, len(s.lay.dims))
 	for g, dims := range plan.Groupings {
 		v := &views[g]
 		v.dims = dims
 		for _, name := range dims {
 			d := s.lay.dim[name]
-			lv := s.lay.dims[d].levelsOf(found.counts[d], keepOf(plan), win)
-			v.axes = append(v.axes, axis{d, &lv})
+			if made[d] == nil {
+				lv := found.rank(s.lay, d, win).levels(keepOf(plan))
+				made[d] = &lv
+			}
+			v.axes = append(v.axes, axis{d, made[d]})
 			v.timed = v.timed || name == DimTime
 		}
 	}
@@ -313,6 +335,17 @@ func (found *survey) combinations(v *view, lay *layout, limit int) int {
 	return int(min(p, maxKeys))
 }
 
+// rank is that of a dimension, made once.
+func (found *survey) rank(lay *layout, d int, win *windows) *ranking {
+	if found.ranks == nil {
+		found.ranks = make([]*ranking, len(lay.dims))
+	}
+	if found.ranks[d] == nil {
+		found.ranks[d] = lay.dims[d].rank(found.counts[d], win)
+	}
+	return found.ranks[d]
+}
+
 // shrink folds names of a view until its combinations fit: the dimension with
 // the most names is halved again and again.
 func (s *scanner) shrink(v *view, g int, found *survey, win *windows, limit int) {
@@ -333,7 +366,7 @@ func (s *scanner) shrink(v *view, g int, found *survey, win *windows, limit int)
 		}
 		d := v.axes[widest].dim
 		keep[widest] = min(keep[widest], len(v.axes[widest].lv.list)) / 2
-		lv := s.lay.dims[d].levelsOf(found.counts[d], keep[widest], win)
+		lv := found.rank(s.lay, d, win).levels(keep[widest])
 		v.axes[widest].lv = &lv
 	}
 }

@@ -18,6 +18,7 @@ type finisher struct {
 	stocks []*stock
 	cube   *Cube
 	win    *windows
+	kept   *keptSlots // nil where the first scan kept none
 
 	members [][][]uint32 // by view and cell: its leaves
 	pending [][]*pending // by metric
@@ -248,6 +249,9 @@ func (p *pending) list(f *finisher) {
 			ranks = append(ranks, ci[i].Hi-1)
 		}
 	}
+	if !p.stock.f.extremes {
+		ranks = append(ranks, 0, n-1)
+	}
 	p.want(ranks)
 }
 
@@ -367,9 +371,9 @@ func (r *ranker) find(p *pending) (open bool) {
 			switch {
 			case single:
 				w.value, w.known = x, true
-			case w.rank == 0:
+			case w.rank == 0 && p.stock.f.extremes:
 				w.value, w.known = p.summary.Min, true
-			case w.rank == p.summary.N-1:
+			case w.rank == p.summary.N-1 && p.stock.f.extremes:
 				w.value, w.known = p.summary.Max, true
 			}
 			open = open || !w.known
@@ -441,5 +445,22 @@ func (p *pending) settle(f *finisher) {
 			out.Hi = serving.Some(p.at(ci[i].Hi - 1))
 		}
 		p.summary.Quantiles = append(p.summary.Quantiles, out)
+	}
+	if !p.stock.f.extremes {
+		p.summary.bound(p.at(0), p.at(n-1))
+	}
+}
+
+// bound sets the extremes, once they are known, and has the grid keep to them.
+func (s *Summary) bound(least, most float64) {
+	s.Min, s.Max = least, most
+	for i, p := range CDFGrid[:len(s.CDF)] {
+		s.CDF[i] = min(max(s.CDF[i], least), most)
+		switch p {
+		case 0:
+			s.CDF[i] = least
+		case 1:
+			s.CDF[i] = most
+		}
 	}
 }

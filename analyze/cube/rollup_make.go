@@ -15,7 +15,7 @@ import (
 // depend on the number of workers. The caller completes the spec by what the plan
 // does not say: who made it, and which of the groupings is the cross of slices.
 func RollUp(ctx context.Context, src serving.Requests, plan Plan, problems *serving.Problems, progress func(rows int64)) (*serving.Rollup, error) {
-	plan.Examples, plan.Explore = 0, nil
+	plan.Examples, plan.Explore, plan.Distrust = 0, nil, true
 	plan.Groupings = distinctSets(plan.Groupings)
 	lay, err := newLayout(src, &plan)
 	if err != nil {

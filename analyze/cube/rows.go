@@ -289,16 +289,39 @@ func (c *chunk) appendWhole(dst []float64, b *serving.Batch, m int) []float64 {
 		for _, x := range v.Ints[:b.N] {
 			dst = append(dst, float64(x))
 		}
-	} else {
-		dst = append(dst, v.Floats[:b.N]...)
-		for i, x := range dst[at:] {
-			if !isFinite(x) && v.Has(i) {
-				dst[at+i] = c.notFinite(b, m, int32(i))
+		missingRows(v.Valid, b.N, func(i int) { dst[at+i] = math.NaN() })
+		return dst
+	}
+	dst = slices.Grow(dst, b.N)[:at+b.N]
+	for w := 0; w*64 < b.N; w++ {
+		from, to := w*64, min(w*64+64, b.N)
+		valid := ^uint64(0)
+		if v.Valid != nil {
+			valid = v.Valid[w]
+		}
+		if odd := copyFloats(dst[at+from:at+to], v.Floats[from:to], valid) & valid; odd != 0 {
+			for i := from; i < to; i++ {
+				if odd>>(i&63)&1 != 0 {
+					dst[at+i] = c.notFinite(b, m, int32(i))
+				}
 			}
 		}
 	}
-	missingRows(v.Valid, b.N, func(i int) { dst[at+i] = math.NaN() })
 	return dst
+}
+
+// copyFloats copies up to 64 values, NaN for those without a bit in valid, and
+// says which are no finite numbers.
+func copyFloats(dst, src []float64, valid uint64) (odd uint64) {
+	const exponent = 0x7ff << 52
+	dst = dst[:len(src)]
+	for i, x := range src {
+		f := math.Float64bits(x)
+		none := (valid>>(i&63)&1 - 1) & (exponent | 1<<51) // without a branch that nulls make hard to foresee
+		dst[i] = math.Float64frombits(f | none)
+		odd |= uint64(b2i(f&exponent == exponent)) << (i & 63)
+	}
+	return odd
 }
 
 // missingRows calls yield for the rows of a batch that have no value.

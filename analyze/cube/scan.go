@@ -27,7 +27,11 @@ func Fill(ctx context.Context, src serving.Requests, plan Plan, problems *servin
 	}
 	s := &scanner{lay: lay, progress: progress, workers: workers(plan.Workers)}
 	if src.Rescannable() && !isSmall(src) {
-		return s.fillLarge(ctx, src, &plan, problems)
+		c, err := s.fillLarge(ctx, src, &plan, problems)
+		// What the scans needed is most of the memory there is: whoever goes on
+		// should find it free, not ask for more.
+		runtime.GC()
+		return c, err
 	}
 	t, scanned, err := s.scan(ctx, src.Parts(), problems)
 	if err != nil {
@@ -71,6 +75,8 @@ type layout struct {
 	gap                               int                       // ITL, whose worst value a row is kept; -1
 	dims                              []*dimension
 	dim                               map[string]int
+	watch                             *Watch
+	watched                           []int // its columns
 	conditions                        []threshold
 	limits                            []threshold
 }
@@ -123,7 +129,25 @@ func newLayout(src serving.Requests, plan *Plan) (*layout, error) {
 	for _, l := range plan.Limits {
 		lay.limits = append(lay.limits, lay.threshold(l.Metric, l.Max))
 	}
+	if plan.Watch != nil {
+		lay.watch = plan.Watch
+		for _, name := range plan.Watch.Columns {
+			lay.watched = append(lay.watched, lay.want(name))
+		}
+	}
 	return lay, lay.addDims(src, plan)
+}
+
+// show has the watcher see a batch. view is room for its columns.
+func (lay *layout) show(part int, b, view *serving.Batch) {
+	if lay.watch == nil {
+		return
+	}
+	view.Row, view.N, view.Cols = b.Row, b.N, view.Cols[:0]
+	for _, i := range lay.watched {
+		view.Cols = append(view.Cols, b.Cols[i])
+	}
+	lay.watch.See(part, view)
 }
 
 // emptyLayout is a layout that wants no columns.
@@ -297,12 +321,14 @@ func (s *scanner) scan(ctx context.Context, parts []serving.Part, problems *serv
 }
 
 func (s *scanner) scanPart(ctx context.Context, i int, p serving.Part, c *chunk) error {
+	var view serving.Batch
 	err := s.live(ctx, i, 0)
 	if err == nil {
 		err = p.Scan(ctx, s.lay.wanted, &c.problems, func(b *serving.Batch) error {
 			if err := s.live(ctx, i, int64(b.N)); err != nil {
 				return err
 			}
+			s.lay.show(i, b, &view)
 			c.add(b)
 			return nil
 		})

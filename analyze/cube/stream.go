@@ -26,7 +26,7 @@ func isSmall(src serving.Requests) bool {
 
 // chunkRows is how many rows are worked on at a time: their columns stay in the
 // cache.
-const chunkRows = 32 << 10
+var chunkRows = 64 << 10
 
 // A taker is what a goroutine does with the rows of a stream.
 type taker interface{ take(c *chunk) error }
@@ -120,6 +120,15 @@ func (st *stream) scanPart(ctx context.Context, i int, t taker) error {
 	if st.told {
 		problems = &rec.problems
 	}
+	var piece, view serving.Batch
+	var c *chunk
+	flush := func() error {
+		c.setWindows(st.win)
+		rec.note(c)
+		full := c
+		c = nil
+		return st.hand(full, t)
+	}
 	err := p.Scan(ctx, st.lay.wanted, problems, func(b *serving.Batch) error {
 		rows := int64(0)
 		if st.told {
@@ -128,23 +137,42 @@ func (st *stream) scanPart(ctx context.Context, i int, t taker) error {
 		if err := st.live(ctx, i, rows); err != nil {
 			return err
 		}
-		var piece serving.Batch
+		if st.told {
+			st.lay.show(i, b, &view)
+		}
 		for from, to := 0, 0; from < b.N; from = to {
 			to = pieceEnd(b, from)
-			c := st.get()
-			c.part = i
+			if c != nil && c.isFull(to-from) {
+				if err := flush(); err != nil {
+					return err
+				}
+			}
+			if c == nil {
+				c = st.get()
+				c.part = i
+			}
 			cut(&piece, b, from, to)
 			c.add(&piece)
-			c.setWindows(st.win)
-			rec.note(c)
-			if err := st.hand(c, t); err != nil {
-				return err
-			}
 		}
 		return nil
 	})
+	if c != nil {
+		if ferr := flush(); err == nil {
+			err = ferr
+		}
+	}
 	rec.size = max(rec.size, p.Rows())
 	return err
+}
+
+// isFull reports whether a chunk has no room for a piece of so many rows.
+func (c *chunk) isFull(rows int) bool {
+	for m := range c.gaps {
+		if len(c.gaps[m].gaps) > 0 && len(c.gaps[m].gaps) >= chunkGaps/2 {
+			return true
+		}
+	}
+	return c.n+rows > chunkRows
 }
 
 // hand gives a chunk to whoever is idle, or has it taken here.

@@ -1,0 +1,156 @@
+package cube
+
+import (
+	"math"
+
+	"github.com/vreport/vreport/ingest/serving"
+)
+
+// A stateCounts counts rows by leaf and by what became of them.
+type stateCounts []uint32
+
+const states = 32 // outcome, goodBit, wholeBit
+
+func (n stateCounts) add(leaves []uint32, state []uint8) {
+	state = state[:len(leaves)]
+	for row, leaf := range leaves {
+		n[leaf*states+uint32(state[row]&(states-1))]++
+	}
+}
+
+// move adds the counts to the leaves and starts anew.
+func (n stateCounts) move(to []leafCounts) {
+	for leaf := range to {
+		k := &to[leaf]
+		for st, rows := range n[leaf*states : (leaf+1)*states] {
+			if rows == 0 {
+				continue
+			}
+			k.sent += int64(rows)
+			k.outcomes[st&outcomeBits] += int64(rows)
+			if st&goodBit != 0 {
+				k.good += int64(rows)
+			}
+		}
+	}
+	clear(n)
+}
+
+// addTokens adds up the tokens of completed requests by leaf. Arrival is mostly
+// in order, so the rows of a time window come one after the other.
+func (s *stock) addTokens(leaves []uint32, c *chunk) {
+	prompt, output, cached := c.column(c.lay.prompt), c.column(c.lay.output), c.column(c.lay.cached)
+	var k leafCounts
+	last := uint32(0)
+	for row, leaf := range leaves {
+		if leaf != last {
+			s.counts[last].merge(&k)
+			k, last = leafCounts{}, leaf
+		}
+		if !c.ok(row) {
+			continue
+		}
+		p, known := tokenAt(prompt, row)
+		k.input += p
+		if n, ok := tokenAt(cached, row); ok && known {
+			k.cached += n
+			k.cachedOf += p
+		}
+		n, _ := tokenAt(output, row)
+		k.output += n
+	}
+	if len(leaves) > 0 {
+		s.counts[last].merge(&k)
+	}
+}
+
+// addUncached notes the tokens that cannot be told from the sums of the token
+// metrics: prompts of which nobody says what was cached, and the reverse.
+func (s *stock) addUncached(leaves []uint32, c *chunk) {
+	lay := c.lay
+	if lay.cached < 0 || !c.holes[lay.cached] && (lay.prompt < 0 || !c.holes[lay.prompt]) {
+		return
+	}
+	prompt, cached := c.column(lay.prompt), c.column(lay.cached)
+	for row, leaf := range leaves {
+		p, known := tokenAt(prompt, row)
+		n, ok := tokenAt(cached, row)
+		switch {
+		case known == ok || !c.ok(row):
+		case known:
+			s.counts[leaf].cachedOf -= p
+		default:
+			s.counts[leaf].cached -= n
+		}
+	}
+}
+
+// sumTokens takes the leaves' tokens from their token metrics, which count the
+// same values.
+func (s *stock) sumTokens(lay *layout) {
+	for leaf := range s.counts {
+		k := &s.counts[leaf]
+		sum := func(m int) int64 {
+			if m < 0 {
+				return 0
+			}
+			return int64(s.accs[m][leaf].sums.lo)
+		}
+		k.input, k.output = sum(lay.prompt), sum(lay.output)
+		if lay.cached >= 0 && lay.prompt >= 0 {
+			k.cached += sum(lay.cached)
+			k.cachedOf += k.input
+		}
+	}
+}
+
+// sumsTokens reports whether sumTokens is for this family: it has the metrics,
+// as whole numbers.
+func (f *family) sumsTokens(lay *layout) bool {
+	for _, m := range []int{lay.prompt, lay.output, lay.cached} {
+		if m >= 0 && (!f.shown[m] || lay.metrics[m].kind != serving.KindCount) {
+			return false
+		}
+	}
+	return f.dense
+}
+
+// column returns the values of a metric; nil where there are none.
+func (t *table) column(metric int) []float64 {
+	if metric < 0 || len(t.values[metric]) == 0 {
+		return nil
+	}
+	return t.values[metric]
+}
+
+func tokenAt(column []float64, row int) (int64, bool) {
+	if column == nil {
+		return 0, false
+	}
+	v := column[row]
+	if !(v > -1<<62 && v < 1<<62) { // missing, or no count at all
+		return 0, false
+	}
+	return int64(v), true
+}
+
+// blank makes the values of requests that did not complete missing: they are
+// counted, not summarized.
+func (c *chunk) blank() {
+	for row := range c.state {
+		if c.ok(row) {
+			continue
+		}
+		for m := range c.values {
+			if len(c.values[m]) > 0 {
+				c.values[m][row] = math.NaN()
+			}
+			if g := &c.gaps[m]; len(g.ends) > 0 {
+				from, to := span(g.ends, uint32(row))
+				for i := from; i < to; i++ {
+					g.gaps[i] = math.NaN()
+				}
+			}
+		}
+	}
+}

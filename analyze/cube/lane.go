@@ -1,0 +1,138 @@
+package cube
+
+import (
+	"math"
+	"math/bits"
+)
+
+// A lane is the values of one metric of a chunk on their way to the histograms
+// of dense families: a bucket and a number in fixed point a value, so that no
+// family has anything to foresee. Missing values have a bucket of their own and
+// add nothing to sums, and so do those beyond the window, which are listed too.
+type lane struct {
+	x    []float64
+	k    []uint16 // bucket, counted from the window's first; width: zero; width+1: none
+	q    []uint64 // in fixed point
+	rest []uint32 // where there is a value beyond the window
+}
+
+// load sorts the values of a column by what is to be done with them.
+func (l *lane) load(p *place, unit float64, x []float64) {
+	l.x, l.k, l.q, l.rest = x, sized(l.k, len(x)), sized(l.q, len(x)), sized(l.rest, len(x))
+	bucket, q, rest := l.k[:len(x)], l.q[:len(x)], l.rest[:len(x)]
+	shift, base, width := p.shift&63, p.base, p.width
+	n := 0
+	for i, v := range x {
+		// Whether a value is missing is hard to foresee, so all are listed and those
+		// of the window written over.
+		rest[n] = uint32(i)
+		f := math.Float64bits(v)
+		k, f40 := f>>shift-base, uint64(int64(v*unit+0.5))
+		in := uint64(1)
+		if k >= width {
+			k, f40, in = width+1, 0, 0
+		}
+		if f<<1 == 0 {
+			k = width
+		}
+		bucket[i], q[i] = uint16(k), f40
+		n += int(1 - in)
+	}
+	l.rest = rest[:0]
+	for _, i := range rest[:n] {
+		if v := x[i]; v == v && v != 0 {
+			l.rest = append(l.rest, i)
+		}
+	}
+}
+
+// fill adds the values of a column, as a lane has them, to the leaves of their
+// slots. Leaf by leaf, sums stay in registers and counters in the nearest cache.
+func (s *stock) fill(m int, b *slab, unit float64, l *lane, o *leafOrder) {
+	for i, slot := range o.leaves {
+		if slot == noSlot {
+			continue
+		}
+		rows := o.rows[o.starts[i]:o.starts[i+1]]
+		if !b.accounts[slot].open {
+			rows = s.keepRaw(m, b, unit, uint16(slot), l, rows)
+		}
+		if s.f.extremes {
+			b.accounts[slot].widen(l, rows)
+		}
+		for len(rows) > 0 {
+			n := min(len(rows), sumRows)
+			s.tally(m, b, uint16(slot), l.k, l.q, rows[:n])
+			rows = rows[n:]
+		}
+	}
+}
+
+// sumRows is how many values within maxDenseBits add up to less than 2^64.
+const sumRows = 1 << (64 - maxDenseBits)
+
+// tally counts some values of a leaf that has a histogram.
+func (s *stock) tally(m int, b *slab, slot uint16, bucket []uint16, q []uint64, rows []uint32) {
+	counts := b.counts[uint64(slot)*b.stride:][:b.width+2]
+	var sum, s0, s1, c uint64
+	q = q[:len(bucket)]
+	for _, row := range rows {
+		k := bucket[row]
+		n := &counts[k]
+		if *n++; *n == 0 {
+			s.spill(m, b, slot, uint64(k))
+		}
+		v := q[row]
+		h, l := bits.Mul64(v, v)
+		sum += v
+		s0, c = bits.Add64(s0, l, 0)
+		s1, _ = bits.Add64(s1, h, c)
+	}
+	s.accs[m][s.owners[slot]].sums.merge(&sums{lo: sum, s0: s0, s1: s1})
+}
+
+// keepRaw keeps values of a leaf as they are, until they are so many that it
+// gets a histogram, and returns the rest. Those beyond the window are kept by
+// addRare.
+func (s *stock) keepRaw(m int, b *slab, unit float64, slot uint16, l *lane, rows []uint32) []uint32 {
+	t, a := &b.accounts[slot], &s.accs[m][s.owners[slot]]
+	for i, row := range rows {
+		if uint64(l.k[row]) > b.width {
+			continue
+		}
+		if len(a.raw) >= s.f.raw {
+			s.open(m, b, slot)
+			return rows[i:]
+		}
+		x := l.x[row]
+		t.min, t.max = min(t.min, x), max(t.max, x)
+		a.addSum(x, unit)
+		s.keep(a, x)
+	}
+	return nil
+}
+
+// widen takes in the extremes of values. It is for cubes that have no second
+// scan to find them.
+func (t *account) widen(l *lane, rows []uint32) {
+	for _, row := range rows {
+		if x := l.x[row]; x == x {
+			t.min, t.max = min(t.min, x), max(t.max, x)
+		}
+	}
+}
+
+// addRare adds a value that is beyond the window.
+func (s *stock) addRare(m int, b *slab, unit float64, slot uint16, x float64) {
+	t, a := &b.accounts[slot], &s.accs[m][s.owners[slot]]
+	t.min, t.max = min(t.min, x), max(t.max, x)
+	a.addSum(x, unit)
+	if !t.open && len(a.raw) < s.f.raw {
+		s.keep(a, x)
+		return
+	}
+	if !t.open {
+		s.open(m, b, slot)
+	}
+	s.put(m, b, slot, x)
+}
