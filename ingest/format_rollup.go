@@ -89,6 +89,13 @@ func joinRollups(ctx context.Context, ds *serving.Dataset, files []found, all []
 		slices.SortFunc(is, func(a, b int) int { return strings.Compare(files[a].path, files[b].path) })
 		first := all[is[0]].rollup
 		first.Label = tableName(files[is[0]], k, prefix)
+		together := make([]*serving.Rollup, len(is))
+		for j, i := range is {
+			together[j] = all[i].rollup
+		}
+		rollup.Fit(together, func(j int, c *serving.RollupCell, why string) {
+			ds.Inputs[is[j]].Problems.AddKind("fit", serving.Problem{At: serving.Pos{Path: files[is[j]].path}, Message: why, Count: 1})
+		})
 		for _, i := range is[1:] {
 			if err := first.Add(ctx, all[i].rollup); err != nil {
 				if errors.Is(err, ctx.Err()) && ctx.Err() != nil {

@@ -23,22 +23,19 @@ type Builder struct {
 	counts   int
 	slos     int
 	dims     int
+
+	arrival, end serving.Pos // of the rows that say when
 }
 
 // A building is a cell whose buckets are not in order yet.
 type building struct {
 	serving.RollupCell
+	at         serving.Pos // of its first row
 	within, of map[int]int64
 }
 
 // maxCounts bounds the buckets of one file: 48 bytes each.
 const maxCounts = 16 << 20
-
-// Counts and sums above these are damage: they would not add up in 64 bits.
-const (
-	maxN     = 1 << 50
-	maxTotal = 1 << 60
-)
 
 // NewBuilder returns a builder for the rows of one file.
 func NewBuilder(path string, problems *serving.Problems) *Builder {
@@ -63,8 +60,8 @@ func (b *Builder) Add(r *Row, at serving.Pos) error {
 	if r.N == 0 {
 		return nil
 	}
-	if r.N > maxN || r.Total < 0 || r.Total > maxTotal {
-		b.problem(at, colTotal, "a count of %d with a sum of %d is beyond what a rollup holds", r.N, r.Total)
+	if r.N > serving.MaxRollupN || r.Total < 0 || r.Total > serving.MaxRollupTotal {
+		b.problem(at, colTotal, "a count of %d with a sum of %d is beyond what a rollup holds, want at most %d and from 0 to %d", r.N, r.Total, int64(serving.MaxRollupN), int64(serving.MaxRollupTotal))
 		return nil
 	}
 	if strings.HasPrefix(r.Metric, "@") {
@@ -179,7 +176,7 @@ func (b *Builder) cell(r *Row, at serving.Pos) *building {
 	k := key.Key()
 	c := b.cells[k]
 	if c == nil {
-		c = &building{within: map[int]int64{}, of: map[int]int64{}}
+		c = &building{at: at, within: map[int]int64{}, of: map[int]int64{}}
 		c.By, c.Window, c.Metrics = slices.Clone(r.Dims), r.Window, map[serving.MetricKey]serving.RollupHistogram{}
 		b.cells[k] = c
 	}
@@ -190,20 +187,20 @@ func (b *Builder) cell(r *Row, at serving.Pos) *building {
 func (b *Builder) addCount(r *Row, at serving.Pos) {
 	switch r.Metric {
 	case mRows:
-		b.out.Rows = sum(b.out.Rows, r.N)
+		b.out.Rows = serving.AddCounts(b.out.Rows, r.N)
 		return
 	case mArrival:
-		addSpan(&b.out.Arrival, r)
+		b.addSpan(&b.out.Arrival, &b.arrival, r, at)
 		return
 	case mEnd:
-		addSpan(&b.out.End, r)
+		b.addSpan(&b.out.End, &b.end, r, at)
 		return
 	}
 	if reason, ok := strings.CutPrefix(r.Metric, mSkipped); ok {
 		if b.out.Skipped == nil {
 			b.out.Skipped = map[string]int64{}
 		}
-		b.out.Skipped[reason] = sum(b.out.Skipped[reason], r.N)
+		b.out.Skipped[reason] = serving.AddCounts(b.out.Skipped[reason], r.N)
 		return
 	}
 	c := b.cell(r, at)
@@ -216,23 +213,23 @@ func (b *Builder) addCount(r *Row, at serving.Pos) {
 			b.problem(at, colBucket, "%d is no outcome, want 0 to %d", r.Bucket, serving.NumOutcomes-1)
 			return
 		}
-		c.Outcomes[r.Bucket] = sum(c.Outcomes[r.Bucket], r.N)
+		c.Outcomes[r.Bucket] = serving.AddCounts(c.Outcomes[r.Bucket], r.N)
 	case mGood:
 		if r.Bucket == 1 {
-			c.Good = sum(c.Good, r.N)
+			c.Good = serving.AddCounts(c.Good, r.N)
 		}
 	case mWhole:
-		c.Whole = sum(c.Whole, r.N)
+		c.Whole = serving.AddCounts(c.Whole, r.N)
 	case mBrief:
-		c.Brief = sum(c.Brief, r.N)
+		c.Brief = serving.AddCounts(c.Brief, r.N)
 	case mInput:
-		c.Input = sum(c.Input, r.Total)
+		c.Input = serving.AddCounts(c.Input, r.Total)
 	case mOutput:
-		c.Output = sum(c.Output, r.Total)
+		c.Output = serving.AddCounts(c.Output, r.Total)
 	case mCached:
-		c.Cached = sum(c.Cached, r.Total)
+		c.Cached = serving.AddCounts(c.Cached, r.Total)
 	case mCachedOf:
-		c.CachedOf = sum(c.CachedOf, r.Total)
+		c.CachedOf = serving.AddCounts(c.CachedOf, r.Total)
 	default:
 		digits, ok := strings.CutPrefix(r.Metric, mSLO)
 		k, err := strconv.Atoi(digits)
@@ -241,18 +238,11 @@ func (b *Builder) addCount(r *Row, at serving.Pos) {
 			return
 		}
 		b.slos = max(b.slos, k)
-		c.of[k-1] = sum(c.of[k-1], r.N)
+		c.of[k-1] = serving.AddCounts(c.of[k-1], r.N)
 		if r.Bucket == 1 {
-			c.within[k-1] = sum(c.within[k-1], r.N)
+			c.within[k-1] = serving.AddCounts(c.within[k-1], r.N)
 		}
 	}
-}
-
-func addSpan(s *serving.RollupSpan, r *Row) {
-	if s.N == 0 {
-		s.Least, s.Most = r.Least, r.Most
-	}
-	s.N, s.Least, s.Most = s.N+r.N, min(s.Least, r.Least), max(s.Most, r.Most)
 }
 
 // addBucket takes in a bucket of a metric.
@@ -301,20 +291,32 @@ func (b *Builder) Rollup() (*serving.Rollup, error) {
 		return nil, b.wrong(at, fmt.Sprintf("counts of %d objectives", b.slos), fmt.Sprintf("%d, as the spec says", len(b.spec.SLOs)), remake)
 	}
 	b.out.Spec, b.out.Files = *b.spec, []string{b.path}
-	for _, k := range slices.Sorted(maps.Keys(b.cells)) {
-		c := b.cells[k].finish(len(b.spec.Dims), len(b.spec.SLOs))
-		if why := contradiction(c); why != "" {
-			b.problem(at, colN, "the cell %s has %s: its rows are not those of one query; it is left out", cellName(c), why)
-			continue
-		}
-		b.out.Cells = append(b.out.Cells, c)
-	}
+	b.finish()
 	if len(b.out.Cells) == 0 && len(b.cells) > 0 {
 		return nil, b.wrong(at, "no cell whose counts agree", "counts of one query", remake)
 	}
 	serving.SortRollupCells(b.out.Cells)
 	b.cells = nil
 	return &b.out, nil
+}
+
+// finish moves the cells whose counts agree to the rollup.
+func (b *Builder) finish() {
+	at := make(map[*serving.RollupCell]serving.Pos, len(b.cells))
+	for _, k := range slices.Sorted(maps.Keys(b.cells)) {
+		pos := b.cells[k].at
+		c := b.cells[k].finish(len(b.spec.Dims), len(b.spec.SLOs))
+		if why := contradiction(c); why != "" {
+			b.problem(pos, colN, "the cell %s has %s: its rows are not those of one query; it is left out", cellName(c), why)
+			continue
+		}
+		at[c] = pos
+		b.out.Cells = append(b.out.Cells, c)
+	}
+	b.checkTimes(at)
+	Fit([]*serving.Rollup{&b.out}, func(_ int, c *serving.RollupCell, why string) {
+		b.problem(at[c], colN, "%s", why)
+	})
 }
 
 // finish puts a cell's buckets in order; rows of one bucket are added up.
@@ -331,9 +333,7 @@ func (c *building) finish(dims, slos int) *serving.RollupCell {
 		out := h[:0]
 		for _, x := range h {
 			if n := len(out); n > 0 && out[n-1].Bucket == x.Bucket {
-				count, total := sum(out[n-1].N, x.N), sum(out[n-1].Total, x.Total)
 				out[n-1] = (serving.RollupHistogram{out[n-1]}).Plus(serving.RollupHistogram{x})[0]
-				out[n-1].N, out[n-1].Total = count, total
 				continue
 			}
 			out = append(out, x)

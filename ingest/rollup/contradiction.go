@@ -2,7 +2,6 @@ package rollup
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/vreport/vreport/ingest/serving"
@@ -13,34 +12,34 @@ import (
 // negative sum, where some of them were lost, repeated or forged; the figures
 // would look like measurements.
 func contradiction(c *serving.RollupCell) string {
-	var ns, totals int64
-	for _, n := range c.Outcomes {
-		if n > maxN-ns {
-			return "more requests than a rollup holds"
-		}
-		ns += n
+	if n, total := c.Weight(); n > serving.MaxRollupN || total > serving.MaxRollupTotal {
+		return fmt.Sprintf("a count of %d and a sum of %d, want at most %d and %d", n, total, int64(serving.MaxRollupN), int64(serving.MaxRollupTotal))
 	}
-	sent := ns
-	for _, n := range []int64{c.Input, c.Output, c.Cached, c.CachedOf} {
-		if n > maxTotal {
-			return "a sum of tokens beyond what a rollup holds"
-		}
-	}
-	for k, h := range c.Metrics {
-		ns, totals = 0, 0
-		for _, x := range h {
-			if x.N > maxN-ns || x.Total > maxTotal-totals {
-				return fmt.Sprintf("a sum of %s beyond what a rollup holds", k)
-			}
-			ns, totals = ns+x.N, totals+x.Total
-		}
-	}
-	if c.Good > c.Outcomes[serving.OK] {
-		return fmt.Sprintf("%d good requests of %d completed", c.Good, c.Outcomes[serving.OK])
+	sent, done := c.Sent(), c.Outcomes[serving.OK]
+	switch {
+	case c.Good > done:
+		return fmt.Sprintf("%d good requests of %d completed", c.Good, done)
+	case c.Whole > sent:
+		return fmt.Sprintf("%d answers that came whole, of %d requests sent", c.Whole, sent)
+	case c.Brief > done:
+		return fmt.Sprintf("%d answers of one token, of %d requests completed", c.Brief, done)
+	case c.Cached > c.CachedOf:
+		return fmt.Sprintf("%d cached tokens of prompts of %d", c.Cached, c.CachedOf)
+	case c.CachedOf > c.Input:
+		return fmt.Sprintf("%d prompt tokens that say what was cached, of %d", c.CachedOf, c.Input)
 	}
 	for i, n := range c.Within {
 		if n > c.Of[i] || c.Of[i] > sent {
 			return fmt.Sprintf("%d requests within an objective of %d, of %d sent", n, c.Of[i], sent)
+		}
+	}
+	for _, m := range serving.Metrics {
+		n := int64(0)
+		for _, x := range c.Metrics[m.Key] {
+			n += x.N
+		}
+		if m.Key != serving.ITL && n > done {
+			return fmt.Sprintf("%d values of %s of %d requests completed", n, m.Key, done)
 		}
 	}
 	return ""
@@ -58,13 +57,4 @@ func cellName(c *serving.RollupCell) string {
 		return "of all"
 	}
 	return strings.Join(by, ", ")
-}
-
-// sum adds two counts, neither negative. A sum that 64 bits do not hold is their
-// greatest number, which contradiction finds, and not a smaller one.
-func sum(a, b int64) int64 {
-	if b > math.MaxInt64-a {
-		return math.MaxInt64
-	}
-	return a + b
 }

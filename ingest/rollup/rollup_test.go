@@ -21,7 +21,7 @@ func sample() *serving.Rollup {
 			Whole: 1, Brief: 1, Input: 900, Output: 30, Cached: 5, CachedOf: 800, Metrics: map[serving.MetricKey]serving.RollupHistogram{serving.TTFT: h}}
 	}
 	return &serving.Rollup{Rows: 5, Skipped: map[string]int64{SkippedWarmUp: 1}, Files: []string{"f"},
-		Arrival: serving.RollupSpan{N: 4, Least: -7, Most: 12}, End: serving.RollupSpan{N: 1, Least: 30, Most: 30},
+		Arrival: serving.RollupSpan{N: 4, Least: -7, Most: -3}, End: serving.RollupSpan{N: 1, Least: 30, Most: 30},
 		Spec: serving.RollupSpec{Layout: serving.RollupLayout, Side: serving.Client, Dims: []string{"workload"}, GroupBy: []string{"workload"},
 			Groupings: [][]string{{}, {"workload"}, {"@time"}}, WarmShare: 0.9, SLOs: []string{"ttft:p99<1s"}, Goodput: "ttft:500", StepUS: 1e6, Columns: []string{"ttft", "outcome"}},
 		Cells: []*serving.RollupCell{cell("", ""), cell("", "-1000000"), cell("it's \"a\", b\n", "")}}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 )
@@ -58,7 +59,7 @@ func (s *RollupSpan) add(o RollupSpan) {
 	case s.N == 0:
 		*s = o
 	default:
-		s.N, s.Least, s.Most = s.N+o.N, min(s.Least, o.Least), max(s.Most, o.Most)
+		s.N, s.Least, s.Most = AddCounts(s.N, o.N), min(s.Least, o.Least), max(s.Most, o.Most)
 	}
 }
 
@@ -90,6 +91,45 @@ func (c *RollupCell) Sent() int64 {
 	return n
 }
 
+// Counts and sums above these are damage: they would not add up in 64 bits. They
+// hold for the cells of one grouping together, since such are added up.
+const (
+	MaxRollupN     = 1 << 50
+	MaxRollupTotal = 1 << 60
+)
+
+// Weight returns the greatest count and the greatest sum of a cell, which bound
+// what adding it can do.
+func (c *RollupCell) Weight() (n, total int64) {
+	n = max(c.Good, c.Whole, c.Brief)
+	total = max(c.Input, c.Output, c.Cached, c.CachedOf)
+	for _, k := range [][]int64{c.Within, c.Of} {
+		n = max(n, slices.Max(append([]int64{0}, k...)))
+	}
+	sent := int64(0)
+	for _, k := range c.Outcomes {
+		sent = AddCounts(sent, k)
+	}
+	n = max(n, sent)
+	for _, h := range c.Metrics {
+		values, sum := int64(0), int64(0)
+		for _, x := range h {
+			values, sum = AddCounts(values, x.N), AddCounts(sum, x.Total)
+		}
+		n, total = max(n, values), max(total, sum)
+	}
+	return n, total
+}
+
+// AddCounts adds two counts, neither negative. A sum that 64 bits do not hold is
+// the greatest number there is, and not a smaller one.
+func AddCounts(a, b int64) int64 {
+	if b > math.MaxInt64-a {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
 // A RollupHistogram is the buckets that have values, ascending.
 type RollupHistogram []RollupCount
 
@@ -104,8 +144,7 @@ type RollupCount struct {
 }
 
 func (a *RollupCount) add(b RollupCount) {
-	a.N += b.N
-	a.Total += b.Total
+	a.N, a.Total = AddCounts(a.N, b.N), AddCounts(a.Total, b.Total)
 	a.Squares += b.Squares
 	a.Least, a.Most = min(a.Least, b.Least), max(a.Most, b.Most)
 }
@@ -197,13 +236,13 @@ func (r *Rollup) Add(ctx context.Context, o *Rollup) error {
 	if d := r.Spec.Differs(&o.Spec); d != "" {
 		return fmt.Errorf("its %s", d)
 	}
-	r.Rows += o.Rows
+	r.Rows = AddCounts(r.Rows, o.Rows)
 	r.Files = append(r.Files, o.Files...)
 	for k, n := range o.Skipped {
 		if r.Skipped == nil {
 			r.Skipped = map[string]int64{}
 		}
-		r.Skipped[k] += n
+		r.Skipped[k] = AddCounts(r.Skipped[k], n)
 	}
 	r.Arrival.add(o.Arrival)
 	r.End.add(o.End)
@@ -223,6 +262,9 @@ func (r *Rollup) Add(ctx context.Context, o *Rollup) error {
 			continue
 		}
 		have.add(c)
+		if n, total := have.Weight(); n > MaxRollupN || total > MaxRollupTotal {
+			return fmt.Errorf("counts and sums come to more than a rollup holds (%d and %d)", int64(MaxRollupN), int64(MaxRollupTotal))
+		}
 	}
 	SortRollupCells(r.Cells)
 	return nil
@@ -263,10 +305,15 @@ func (r *Rollup) widen(o *RollupSpec) []int {
 	return place
 }
 
+// lcm is the least common multiple; the greatest number there is, where 64 bits do
+// not hold it.
 func lcm(a, b int64) int64 {
 	x, y := a, b
 	for y != 0 {
 		x, y = y, x%y
+	}
+	if b > math.MaxInt64/(a/x) {
+		return math.MaxInt64
 	}
 	return a / x * b
 }
@@ -284,20 +331,21 @@ func (c *RollupCell) moved(place []int, dims int) *RollupCell {
 }
 
 func (c *RollupCell) add(o *RollupCell) {
+	plus := func(a *int64, b int64) { *a = AddCounts(*a, b) }
 	for i, n := range o.Outcomes {
-		c.Outcomes[i] += n
+		plus(&c.Outcomes[i], n)
 	}
 	for i := range o.Within {
-		c.Within[i] += o.Within[i]
-		c.Of[i] += o.Of[i]
+		plus(&c.Within[i], o.Within[i])
+		plus(&c.Of[i], o.Of[i])
 	}
-	c.Good += o.Good
-	c.Whole += o.Whole
-	c.Brief += o.Brief
-	c.Input += o.Input
-	c.Output += o.Output
-	c.Cached += o.Cached
-	c.CachedOf += o.CachedOf
+	plus(&c.Good, o.Good)
+	plus(&c.Whole, o.Whole)
+	plus(&c.Brief, o.Brief)
+	plus(&c.Input, o.Input)
+	plus(&c.Output, o.Output)
+	plus(&c.Cached, o.Cached)
+	plus(&c.CachedOf, o.CachedOf)
 	for k, h := range o.Metrics {
 		if c.Metrics == nil {
 			c.Metrics = map[MetricKey]RollupHistogram{}
