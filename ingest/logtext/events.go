@@ -26,14 +26,16 @@ type Events struct {
 	Path string
 	Cal  *Calendar
 
-	head   []byte // of the last line that says a time
-	first  Stamp  // of the log
-	have   bool
-	fails  notes
-	served notes
-	begun  notes // starts of processes
-	names  map[string]bool
-	killed int // index + 1 in fails.list of a killed container whose end comes on a line of its own
+	head    []byte // of the last line that says a time
+	stamped Stamp  // of headOf
+	headOf  []byte
+	first   Stamp // of the log
+	have    bool
+	fails   notes
+	served  notes
+	begun   notes // starts of processes
+	names   map[string]bool
+	killed  int // index + 1 in fails.list of a killed container whose end comes on a line of its own
 }
 
 // A note is lines of one kind and, mostly, one second.
@@ -145,7 +147,12 @@ func (e *Events) note(n *notes, x note) {
 }
 
 // stamp is the time of the line read last that says one.
-func (e *Events) stamp() Stamp { return StampOf(string(e.head)) }
+func (e *Events) stamp() Stamp {
+	if !bytes.Equal(e.head, e.headOf) {
+		e.stamped, e.headOf = StampOf(string(e.head)), append(e.headOf[:0], e.head...)
+	}
+	return e.stamped
+}
 
 // clock keeps the head of a line that says a time.
 func (e *Events) clock(line []byte) bool {

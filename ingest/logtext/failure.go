@@ -3,6 +3,7 @@ package logtext
 import (
 	"bytes"
 	"regexp"
+	"unicode/utf8"
 
 	"github.com/vreport/vreport/ingest/serving"
 )
@@ -11,10 +12,10 @@ import (
 type failure struct {
 	kind serving.EventKind
 	what string
-	// marks are looked for before the expression is tried: one of them stands in
+	// marks are looked for before the phrases are tried: one of them stands in
 	// every line that fits.
 	marks [][]byte
-	re    *regexp.Regexp
+	say   phrases
 	// loose words are common: they count in a line of a logger alone, which says
 	// a time or a level, and not in what some other text may quote.
 	loose bool
@@ -24,29 +25,29 @@ type failure struct {
 // They are the words of vLLM V0 and V1, SGLang, TensorRT-LLM, TGI, PyTorch, the
 // Linux kernel and Kubernetes.
 var failures = []failure{
-	{kind: serving.EventOOM, what: "a process was killed for lack of memory (OOM-killed)", marks: words("OOM", "oom-kill", "Kill"),
-		re: regexp.MustCompile(`\bOOM(?:Killed|Killing)\b|\boom-kill:|(?i:out of memory): Kill(?:ed)? process|Memory cgroup out of memory`)},
-	{kind: serving.EventOOM, what: "there was no memory for the KV cache", marks: words("emory", "free blocks"),
-		re: regexp.MustCompile(`No available memory for the cache blocks|(?:Prefill|Decode) out of memory\. Try to lower|Not enough memory\. Please try to increase --mem-fraction-static|KV ?cache.{0,40}\bout of memory\b|insufficient (?:GPU memory|free blocks)|Not enough memory to handle \d+ prefill tokens|is larger than the (?:available KV cache memory|maximum number of tokens that can be stored in KV cache)`)},
+	{kind: serving.EventOOM, what: "a process was killed for lack of memory (OOM-killed)", marks: words("OOM", "oom-kill", "Kill", "Memory cgroup"),
+		say: mustPhrases(`\bOOM(?:Killed|Killing)\b|\boom-kill:|(?i:out of memory): Kill(?:ed)? process|Memory cgroup out of memory`)},
+	{kind: serving.EventOOM, what: "there was no memory for the KV cache", marks: words("emory", "free blocks", "stored in KV"),
+		say: mustPhrases(`No available memory for the cache blocks|(?:Prefill|Decode) out of memory\. Try to lower|Not enough memory\. Please try to increase --mem-fraction-static|KV ?cache.{0,40}\bout of memory\b|insufficient (?:GPU memory|free blocks)|Not enough memory to handle \d+ prefill tokens|is larger than the (?:available KV cache memory|maximum number of tokens that can be stored in KV cache)`)},
 	{kind: serving.EventOOM, what: "the GPU ran out of memory", marks: words("OutOfMemory", "ut of memory", "OUT_OF_MEMORY"),
-		re: regexp.MustCompile(`\bOutOfMemoryError\b|\b(?:CUDA|HIP|XPU|NPU)\b.{0,80}\bout of memory\b|CUDA_ERROR_OUT_OF_MEMORY|Error Code 2: OutOfMemory|Cuda(?:OutOfMemory| out of memory)`)},
+		say: mustPhrases(`\bOutOfMemoryError\b|\b(?:CUDA|HIP|XPU|NPU)\b.{0,80}\bout of memory\b|CUDA_ERROR_OUT_OF_MEMORY|Error Code 2: OutOfMemory|Cuda(?:OutOfMemory| out of memory)`)},
 	{kind: serving.EventDied, what: "the GPU or its driver failed", marks: words("Xid", "CUDA error", "GPU has", "ECC"),
-		re: regexp.MustCompile(`NVRM: Xid|CUDA error: (?:an illegal memory access|unspecified launch failure|device-side assert)|GPU has fallen off the bus|uncorrectable ECC error`)},
+		say: mustPhrases(`NVRM: Xid|CUDA error: (?:an illegal memory access|unspecified launch failure|device-side assert)|GPU has fallen off the bus|uncorrectable ECC error`)},
 	{kind: serving.EventDied, what: "the engine died", marks: words("EngineDead", "EngineCore ", "Engine ", "died", "ackground loop", "Scheduler hit", "sigquit", "cheduler is", "Shard", "Crashed", "Executor worker", "Hang detected", "MPI_ABORT", "Fatal Python", "Segmentation"),
-		re: regexp.MustCompile(`\b(?:Async|MQ)?EngineDeadError\b|EngineCore (?:encountered a fatal error|failed to start)|Engine core proc(?:ess)? \S+ died unexpectedly|Engine (?:core|loop) (?:has )?died|Background loop (?:has errored|is stopped)|Worker proc(?:ess)? \S+ died unexpectedly|` +
+		say: mustPhrases(`\b(?:Async|MQ)?EngineDeadError\b|EngineCore (?:encountered a fatal error|failed to start)|Engine core proc(?:ess)? \S+ died unexpectedly|Engine (?:core|loop) (?:has )?died|Background loop (?:has errored|is stopped)|Worker proc(?:ess)? \S+ died unexpectedly|` +
 			`Scheduler hit an exception|Received sigquit from a child proces|(?:Rank \d+ )?scheduler is dead|` +
 			`Shard process was signaled to shutdown|Shard \d+ (?:crashed|failed)|Webserver Crashed|\bShardFailed\b|` +
 			`Executor worker (?:returned error|died)|Hang detected on rank|MPI_ABORT was invoked|Fatal Python error|Segmentation fault`)},
 	{kind: serving.EventRestart, what: "Kubernetes waits to restart a container that keeps failing", marks: words("ack-off", "ackOff", "ack-Off"),
-		re: regexp.MustCompile(`[Bb]ack-?[Oo]ff .{0,20}restarting failed container|\bCrashLoopBackOff\b`)},
+		say: mustPhrases(`[Bb]ack-?[Oo]ff .{0,20}restarting failed container|\bCrashLoopBackOff\b`)},
 	{kind: serving.EventRestart, what: "a failed health check made Kubernetes restart the container", marks: words("probe, will"),
-		re: regexp.MustCompile(`Container \S+ failed (?:liveness|startup) probe, will be restarted`)},
+		say: mustPhrases(`Container \S+ failed (?:liveness|startup) probe, will be restarted`)},
 	{kind: serving.EventTimeout, what: "the watchdog saw no progress", marks: words("atchdog "),
-		re: regexp.MustCompile(`\b[Ww]atchdog (?:caught collective operation )?timeout\b`)},
+		say: mustPhrases(`\b[Ww]atchdog (?:caught collective operation )?timeout\b`)},
 	{kind: serving.EventTimeout, what: "a call between processes timed out", marks: words("RPC call", "ZMQ", "shared memory broadcast"),
-		re: regexp.MustCompile(`RPC call to \S+ timed out|ZMQ.{0,40}timed out|No available shared memory broadcast block found in \d+ sec`), loose: true},
+		say: mustPhrases(`RPC call to \S+ timed out|ZMQ.{0,40}timed out|No available shared memory broadcast block found in \d+ sec`), loose: true},
 	{kind: serving.EventTimeout, what: "something timed out", marks: words("imeoutError", "imed out", "eadline", "DEADLINE"),
-		re: regexp.MustCompile(`\bTimeoutError\b|\b[Tt]imed out\b|\bDeadline ?[Ee]xceeded\b|\bDEADLINE_EXCEEDED\b`), loose: true},
+		say: mustPhrases(`\bTimeoutError\b|\b[Tt]imed out\b|\bDeadline ?[Ee]xceeded\b|\bDEADLINE_EXCEEDED\b`), loose: true},
 }
 
 // requestMarks open lines that quote a request: anything may stand in them.
@@ -67,7 +68,7 @@ func failureIn(text []byte, timed bool) *failure {
 	text = text[:min(len(text), maxText)]
 	for i := range failures {
 		f := &failures[i]
-		if containsAny(text, f.marks) && f.re.Match(text) && (!f.loose || timed || level.Match(text)) {
+		if containsAny(text, f.marks) && f.say.in(text) && (!f.loose || timed || level.Match(text)) {
 			if containsAny(text, requestMarks) {
 				return nil
 			}
@@ -97,9 +98,12 @@ func containsAny(text []byte, words [][]byte) bool {
 // accessMark is in every line about an answer.
 var accessMark = []byte(`HTTP/`)
 
-// accessPOST is a line that a web server writes about the answer to a request:
+// postMark opens what a web server writes about the answer to a request:
 // uvicorn's "POST /v1/completions HTTP/1.1" 200, nginx's and Envoy's alike.
-var accessPOST = regexp.MustCompile(`"POST /[^\s"]{0,600} HTTP/[\d.]+" (\d{3})\b`)
+var postMark = []byte(`"POST /`)
+
+// maxTarget bounds the path of a request, in runes.
+const maxTarget = 600
 
 // answer reads an access line: the status of the answer. Probes and scrapers GET;
 // what is posted is a user's.
@@ -108,12 +112,35 @@ func answer(text []byte) (status int, ok bool) {
 	if !bytes.Contains(text, accessMark) || containsAny(text, requestMarks) {
 		return 0, false
 	}
-	m := accessPOST.FindSubmatch(text)
-	if m == nil {
+	for {
+		i := bytes.Index(text, postMark)
+		if i < 0 {
+			return 0, false
+		}
+		text = text[i+len(postMark):]
+		if status, ok := posted(text); ok {
+			return status, status >= 100 && status < 600
+		}
+	}
+}
+
+// posted reads the rest of an access line behind the slash of the path.
+func posted(text []byte) (status int, ok bool) {
+	n := bytes.IndexAny(text, " \t\"\n\f\r")
+	if n < 0 || utf8.RuneCount(text[:n]) > maxTarget || !bytes.HasPrefix(text[n:], []byte(" HTTP/")) {
 		return 0, false
 	}
-	for _, c := range m[1] {
-		status = status*10 + int(c-'0')
+	text = text[n+len(" HTTP/"):]
+	n = 0
+	for n < len(text) && (text[n] == '.' || text[n] >= '0' && text[n] <= '9') {
+		n++
 	}
-	return status, status >= 100 && status < 600
+	if n == 0 || !bytes.HasPrefix(text[n:], []byte(`" `)) {
+		return 0, false
+	}
+	text = text[n+len(`" `):]
+	if run(text, digits) != 3 || wordAt(text, 3) {
+		return 0, false
+	}
+	return int(text[0]-'0')*100 + int(text[1]-'0')*10 + int(text[2]-'0'), true
 }

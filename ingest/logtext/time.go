@@ -34,10 +34,33 @@ var (
 	someDate = regexp.MustCompile(`(?:^|[^\d])(20\d\d)([-_/]?)(\d\d)([-_/]?)(\d\d)(?:[^\d]|$)`)
 )
 
+// from cuts off what stands before the first place that has a shape, but for some
+// bytes; nothing is left where no place has it. In a shape, 0 is a digit and * is
+// anything. Most lines have nothing of the kind, and an expression takes long to
+// say so.
+func from(s, shape string, before int) string {
+	for i := 0; i+len(shape) <= len(s); i++ {
+		if hasShape(s[i:], shape) {
+			return s[max(i-before, 0):]
+		}
+	}
+	return ""
+}
+
+func hasShape(s, shape string) bool {
+	for k := range len(shape) {
+		digit := s[k] >= '0' && s[k] <= '9'
+		if shape[k] == '0' && !digit || shape[k] != '0' && shape[k] != '*' && s[k] != shape[k] {
+			return false
+		}
+	}
+	return true
+}
+
 // StampOf reads the time that stands before a line's text.
 func StampOf(before string) Stamp {
 	var s Stamp
-	for _, m := range fullTime.FindAllStringSubmatch(before, 4) {
+	for _, m := range fullTime.FindAllStringSubmatch(from(before, "0000-00-00*00:00:00", 0), 4) {
 		loc := time.UTC
 		zoned := m[8] != ""
 		if zoned && m[8] != "Z" {
@@ -53,7 +76,7 @@ func StampOf(before string) Stamp {
 			s.full, s.zoned = t, zoned
 		}
 	}
-	if m := yearlessTime.FindStringSubmatch(before); m != nil {
+	if m := yearlessTime.FindStringSubmatch(from(before, "00-00 00:00:00", 1)); m != nil {
 		if t, ok := date(leapYear, m[1:7], time.UTC); ok {
 			s.yearless = t
 		}
@@ -105,9 +128,7 @@ func (c *Calendar) See(line []byte) {
 }
 
 func datesIn(s string) []time.Time {
-	if !strings.Contains(s, "20") {
-		return nil
-	}
+	s = from(s, "2000*0", 1)
 	var out []time.Time
 	for _, m := range someDate.FindAllStringSubmatch(s, maxDates) {
 		if m[2] != m[4] {
