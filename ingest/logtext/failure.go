@@ -15,7 +15,7 @@ type failure struct {
 	// marks are looked for before the phrases are tried: one of them stands in
 	// every line that fits.
 	marks [][]byte
-	say   phrases
+	say   *Phrases
 	// loose words are common: they count in a line of a logger alone, which says
 	// a time or a level, and not in what some other text may quote.
 	loose bool
@@ -26,28 +26,28 @@ type failure struct {
 // Linux kernel and Kubernetes.
 var failures = []failure{
 	{kind: serving.EventOOM, what: "a process was killed for lack of memory (OOM-killed)", marks: words("OOM", "oom-kill", "Kill", "Memory cgroup"),
-		say: mustPhrases(`\bOOM(?:Killed|Killing)\b|\boom-kill:|(?i:out of memory): Kill(?:ed)? process|Memory cgroup out of memory`)},
+		say: MustPhrases(`\bOOM(?:Killed|Killing)\b|\boom-kill:|(?i:out of memory): Kill(?:ed)? process|Memory cgroup out of memory`)},
 	{kind: serving.EventOOM, what: "there was no memory for the KV cache", marks: words("emory", "free blocks", "stored in KV"),
-		say: mustPhrases(`No available memory for the cache blocks|(?:Prefill|Decode) out of memory\. Try to lower|Not enough memory\. Please try to increase --mem-fraction-static|KV ?cache.{0,40}\bout of memory\b|insufficient (?:GPU memory|free blocks)|Not enough memory to handle \d+ prefill tokens|is larger than the (?:available KV cache memory|maximum number of tokens that can be stored in KV cache)`)},
+		say: MustPhrases(`No available memory for the cache blocks|(?:Prefill|Decode) out of memory\. Try to lower|Not enough memory\. Please try to increase --mem-fraction-static|KV ?cache.{0,40}\bout of memory\b|insufficient (?:GPU memory|free blocks)|Not enough memory to handle \d+ prefill tokens|is larger than the (?:available KV cache memory|maximum number of tokens that can be stored in KV cache)`)},
 	{kind: serving.EventOOM, what: "the GPU ran out of memory", marks: words("OutOfMemory", "ut of memory", "OUT_OF_MEMORY"),
-		say: mustPhrases(`\bOutOfMemoryError\b|\b(?:CUDA|HIP|XPU|NPU)\b.{0,80}\bout of memory\b|CUDA_ERROR_OUT_OF_MEMORY|Error Code 2: OutOfMemory|Cuda(?:OutOfMemory| out of memory)`)},
+		say: MustPhrases(`\bOutOfMemoryError\b|\b(?:CUDA|HIP|XPU|NPU)\b.{0,80}\bout of memory\b|CUDA_ERROR_OUT_OF_MEMORY|Error Code 2: OutOfMemory|Cuda(?:OutOfMemory| out of memory)`)},
 	{kind: serving.EventDied, what: "the GPU or its driver failed", marks: words("Xid", "CUDA error", "GPU has", "ECC"),
-		say: mustPhrases(`NVRM: Xid|CUDA error: (?:an illegal memory access|unspecified launch failure|device-side assert)|GPU has fallen off the bus|uncorrectable ECC error`)},
+		say: MustPhrases(`NVRM: Xid|CUDA error: (?:an illegal memory access|unspecified launch failure|device-side assert)|GPU has fallen off the bus|uncorrectable ECC error`)},
 	{kind: serving.EventDied, what: "the engine died", marks: words("EngineDead", "EngineCore ", "Engine ", "died", "ackground loop", "Scheduler hit", "sigquit", "cheduler is", "Shard", "Crashed", "Executor worker", "Hang detected", "MPI_ABORT", "Fatal Python", "Segmentation"),
-		say: mustPhrases(`\b(?:Async|MQ)?EngineDeadError\b|EngineCore (?:encountered a fatal error|failed to start)|Engine core proc(?:ess)? \S+ died unexpectedly|Engine (?:core|loop) (?:has )?died|Background loop (?:has errored|is stopped)|Worker proc(?:ess)? \S+ died unexpectedly|` +
+		say: MustPhrases(`\b(?:Async|MQ)?EngineDeadError\b|EngineCore (?:encountered a fatal error|failed to start)|Engine core proc(?:ess)? \S+ died unexpectedly|Engine (?:core|loop) (?:has )?died|Background loop (?:has errored|is stopped)|Worker proc(?:ess)? \S+ died unexpectedly|` +
 			`Scheduler hit an exception|Received sigquit from a child proces|(?:Rank \d+ )?scheduler is dead|` +
 			`Shard process was signaled to shutdown|Shard \d+ (?:crashed|failed)|Webserver Crashed|\bShardFailed\b|` +
 			`Executor worker (?:returned error|died)|Hang detected on rank|MPI_ABORT was invoked|Fatal Python error|Segmentation fault`)},
 	{kind: serving.EventRestart, what: "Kubernetes waits to restart a container that keeps failing", marks: words("ack-off", "ackOff", "ack-Off"),
-		say: mustPhrases(`[Bb]ack-?[Oo]ff .{0,20}restarting failed container|\bCrashLoopBackOff\b`)},
+		say: MustPhrases(`[Bb]ack-?[Oo]ff .{0,20}restarting failed container|\bCrashLoopBackOff\b`)},
 	{kind: serving.EventRestart, what: "a failed health check made Kubernetes restart the container", marks: words("probe, will"),
-		say: mustPhrases(`Container \S+ failed (?:liveness|startup) probe, will be restarted`)},
+		say: MustPhrases(`Container \S+ failed (?:liveness|startup) probe, will be restarted`)},
 	{kind: serving.EventTimeout, what: "the watchdog saw no progress", marks: words("atchdog "),
-		say: mustPhrases(`\b[Ww]atchdog (?:caught collective operation )?timeout\b`)},
+		say: MustPhrases(`\b[Ww]atchdog (?:caught collective operation )?timeout\b`)},
 	{kind: serving.EventTimeout, what: "a call between processes timed out", marks: words("RPC call", "ZMQ", "shared memory broadcast"),
-		say: mustPhrases(`RPC call to \S+ timed out|ZMQ.{0,40}timed out|No available shared memory broadcast block found in \d+ sec`), loose: true},
+		say: MustPhrases(`RPC call to \S+ timed out|ZMQ.{0,40}timed out|No available shared memory broadcast block found in \d+ sec`), loose: true},
 	{kind: serving.EventTimeout, what: "something timed out", marks: words("imeoutError", "imed out", "eadline", "DEADLINE"),
-		say: mustPhrases(`\bTimeoutError\b|\b[Tt]imed out\b|\bDeadline ?[Ee]xceeded\b|\bDEADLINE_EXCEEDED\b`), loose: true},
+		say: MustPhrases(`\bTimeoutError\b|\b[Tt]imed out\b|\bDeadline ?[Ee]xceeded\b|\bDEADLINE_EXCEEDED\b`), loose: true},
 }
 
 // requestMarks open lines that quote a request: anything may stand in them.
@@ -68,7 +68,7 @@ func failureIn(text []byte, timed bool) *failure {
 	text = text[:min(len(text), maxText)]
 	for i := range failures {
 		f := &failures[i]
-		if containsAny(text, f.marks) && f.say.in(text) && (!f.loose || timed || level.Match(text)) {
+		if containsAny(text, f.marks) && f.say.Match(text) && (!f.loose || timed || level.Match(text)) {
 			if containsAny(text, requestMarks) {
 				return nil
 			}

@@ -12,7 +12,7 @@ import (
 // digits or of what is no space, and short gaps. They are matched by looking for a
 // literal first: a server that fails writes millions of such lines, and the
 // machine of package regexp takes a microsecond for ten bytes of each.
-type phrases struct {
+type Phrases struct {
 	source string
 	list   []phrase
 }
@@ -21,7 +21,7 @@ type phrases struct {
 // bytes before it, is its anchor.
 type phrase struct {
 	pieces []piece
-	anchor []byte
+	anchor piece
 	before int // bytes of the phrase before the anchor
 }
 
@@ -42,13 +42,13 @@ type piece struct {
 	most int // runes of a gap
 }
 
-// mustPhrases compiles an expression of that kind, and panics where it is none.
-func mustPhrases(source string) phrases {
+// MustPhrases compiles an expression of that kind, and panics where it is none.
+func MustPhrases(source string) *Phrases {
 	re, err := syntax.Parse(source, syntax.Perl)
 	if err != nil {
 		panic(err)
 	}
-	out := phrases{source: source}
+	out := &Phrases{source: source}
 	for _, pieces := range expand(re) {
 		out.list = append(out.list, newPhrase(source, joinPieces(pieces)))
 	}
@@ -126,7 +126,7 @@ func joinPieces(pieces []piece) []piece {
 }
 
 func newPhrase(source string, pieces []piece) phrase {
-	p := phrase{pieces: pieces}
+	p := phrase{pieces: pieces, anchor: piece{kind: folded}}
 	width := 0
 	for i, x := range pieces {
 		if x.kind >= digits {
@@ -138,19 +138,22 @@ func newPhrase(source string, pieces []piece) phrase {
 			}
 			break
 		}
-		if x.kind == literal && len(x.text) > len(p.anchor) {
-			p.anchor, p.before = x.text, width
+		if x.kind == folded && bytes.ContainsAny(x.text, "kKsS") {
+			panic("no phrases, since k and s have a third form: " + source)
+		}
+		if better := x.kind == literal && p.anchor.kind == folded; better || x.kind == p.anchor.kind && len(x.text) > len(p.anchor.text) {
+			p.anchor, p.before = x, width
 		}
 		width += len(x.text)
 	}
-	if p.anchor == nil {
+	if p.anchor.text == nil {
 		panic("no phrases: " + source)
 	}
 	return p
 }
 
-// in reports whether one of the phrases stands in a text.
-func (ps *phrases) in(text []byte) bool {
+// Match reports whether one of the phrases stands in a text.
+func (ps *Phrases) Match(text []byte) bool {
 	for i := range ps.list {
 		if ps.list[i].in(text) {
 			return true
@@ -161,7 +164,7 @@ func (ps *phrases) in(text []byte) bool {
 
 func (p *phrase) in(text []byte) bool {
 	for from := 0; ; {
-		i := bytes.Index(text[from:], p.anchor)
+		i := p.anchor.index(text[from:])
 		if i < 0 {
 			return false
 		}
@@ -170,6 +173,19 @@ func (p *phrase) in(text []byte) bool {
 		}
 		from += i + 1
 	}
+}
+
+// index finds a literal, -1 for nowhere.
+func (p *piece) index(text []byte) int {
+	if p.kind == literal {
+		return bytes.Index(text, p.text)
+	}
+	for i := 0; i+len(p.text) <= len(text); i++ {
+		if (text[i]^p.text[0])&^0x20 == 0 && bytes.EqualFold(text[i:i+len(p.text)], p.text) {
+			return i
+		}
+	}
+	return -1
 }
 
 // follows reports whether the pieces stand in a text from a place on.

@@ -27,6 +27,9 @@ func (f *facts) line(line string) {
 	if m := banner.FindStringSubmatch(line); m != nil {
 		f.version = serving.Some(m[1])
 	}
+	if !strings.Contains(line, "max_total_num_tokens=") {
+		return
+	}
 	if m := poolLine.FindStringSubmatch(line); m != nil {
 		f.set("max_total_num_tokens", m[1])
 	}

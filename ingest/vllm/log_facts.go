@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/vreport/vreport/ingest/jsonscan"
+	"github.com/vreport/vreport/ingest/logtext"
 	"github.com/vreport/vreport/ingest/serving"
 )
 
@@ -179,14 +180,14 @@ func (f *logFacts) settings() []serving.Setting {
 type trouble struct {
 	key  string // in Server.Info
 	what string
-	re   *regexp.Regexp
+	says interface{ Match([]byte) bool }
 }
 
 var troubles = []trouble{
 	{"log_http_5xx", "the server answered with an error", regexp.MustCompile(`HTTP/[\d.]+" 5\d\d\b`)},
-	{"log_out_of_memory", "the GPU ran out of memory", regexp.MustCompile(`OutOfMemoryError|(?i:(?:CUDA|HIP|GPU|XPU)\b.{0,40}out of memory|No available memory for the cache blocks)`)},
-	{"log_engine_died", "the engine died", regexp.MustCompile(`EngineDeadError|EngineCore (?:encountered a fatal error|failed to start)|Engine (?:core|loop) (?:has )?died|MQEngineDeadError`)},
-	{"log_timeouts", "something timed out", regexp.MustCompile(`TimeoutError|(?i:\btimed out\b)`)},
+	{"log_out_of_memory", "the GPU ran out of memory", logtext.MustPhrases(`OutOfMemoryError|(?i:(?:CUDA|HIP|GPU|XPU)\b.{0,40}out of memory)|[Nn]o available memory for the cache blocks`)},
+	{"log_engine_died", "the engine died", logtext.MustPhrases(`EngineDeadError|EngineCore (?:encountered a fatal error|failed to start)|Engine (?:core|loop) (?:has )?died`)},
+	{"log_timeouts", "something timed out", logtext.MustPhrases(`TimeoutError|(?i:\btimed out\b)`)},
 	{"log_tracebacks", "an exception was raised", regexp.MustCompile(`Traceback \(most recent call last\)`)},
 }
 
@@ -205,7 +206,7 @@ func troublesIn(text []byte) []int {
 	}
 	var out []int
 	for i := range troubles {
-		if troubles[i].re.Match(text) {
+		if troubles[i].says.Match(text) {
 			out = append(out, i)
 		}
 	}
