@@ -14,6 +14,7 @@ const (
 	defaultLookback = 5 * time.Minute // Prometheus' own, where there is no interval to go by
 	gapFactor       = 2.5             // intervals without a scrape that make a gap
 	maxIntervals    = 200             // series whose intervals are looked at
+	maxReads        = 1e9             // of subqueries in each other: the engine counts the product in 64 bits, and panics where that overflows
 	maxSubquery     = 50_000          // steps of a subquery: the engine allocates for each before it counts samples, and nested ones multiply
 )
 
@@ -30,7 +31,9 @@ type checker struct {
 	db       *DB
 	grid     grid
 	warnings []string
-	widest   int64 // ms: interval of the series whose latest value is taken
+	widest   int64                // ms: interval of the series whose latest value is taken
+	found    map[string][]*series // by the text of a selector
+	label    int                  // length of the longest label, once it was looked for
 }
 
 // lookback is how long a value is carried on: over one missed scrape, not over a
@@ -61,7 +64,11 @@ func (c *checker) check(ctx context.Context, tree parser.Expr) error {
 		case *parser.MatrixSelector:
 			ranges = append(ranges, useOf(n, path))
 		case *parser.VectorSelector:
-			found := c.db.selected(n.LabelMatchers)
+			if ctx.Err() != nil {
+				refused = context.Cause(ctx)
+				return refused
+			}
+			found := c.selected(n)
 			if len(found) == 0 {
 				c.nothing(n)
 			}
@@ -74,11 +81,17 @@ func (c *checker) check(ctx context.Context, tree parser.Expr) error {
 	if refused != nil {
 		return refused
 	}
+	if err := c.checkLabels(tree); err != nil {
+		return err
+	}
+	seen := map[string]bool{}
 	for _, r := range ranges {
-		if err := ctx.Err(); err != nil {
-			return err
+		k := r.function + r.text
+		if seen[k] {
+			continue
 		}
-		if err := c.checkRange(r); err != nil {
+		seen[k] = true
+		if err := c.checkRange(ctx, r); err != nil {
 			return err
 		}
 	}
@@ -89,19 +102,33 @@ func (c *checker) check(ctx context.Context, tree parser.Expr) error {
 // before the engine's own limit is reached.
 func (c *checker) checkSubquery(n *parser.SubqueryExpr, path []parser.Node) error {
 	span := n.Range.Milliseconds() + c.grid.to - c.grid.from
+	reads := windowSteps(n)
 	for _, p := range path {
 		if outer, ok := p.(*parser.SubqueryExpr); ok {
 			span += outer.Range.Milliseconds()
+			reads *= windowSteps(outer)
 		}
 	}
-	step := n.Step.Milliseconds()
-	if step <= 0 {
-		step = subqueryStep.Milliseconds()
+	if steps := span / stepOf(n); steps > maxSubquery {
+		return fmt.Errorf("the subquery %s has %d steps, want at most %d: take a longer step or a shorter range", shown(n.String()), steps, maxSubquery)
 	}
-	if steps := span / step; steps > maxSubquery {
-		return fmt.Errorf("the subquery %s has %d steps, want at most %d: take a longer step or a shorter range", n.String(), steps, maxSubquery)
+	if reads > maxReads {
+		return fmt.Errorf("the subqueries around %s read %.0g samples of a series for one value, want at most %.0g: put fewer into each other", shown(n.Expr.String()), reads, float64(maxReads))
 	}
 	return nil
+}
+
+// stepOf is a subquery's step, ms.
+func stepOf(n *parser.SubqueryExpr) int64 {
+	if ms := n.Step.Milliseconds(); ms > 0 {
+		return ms
+	}
+	return subqueryStep.Milliseconds()
+}
+
+// windowSteps is how many values a subquery makes for one of its function's.
+func windowSteps(n *parser.SubqueryExpr) float64 {
+	return max(float64(n.Range.Milliseconds()/stepOf(n)), 1)
 }
 
 func isRange(n parser.Node) bool { _, ok := n.(*parser.MatrixSelector); return ok }
@@ -155,11 +182,11 @@ func useOf(m *parser.MatrixSelector, path []parser.Node) rangeUse {
 // leaves out its first moment since Prometheus 3: [15s] over scrapes 15 s apart
 // holds one sample. Gaps and the time before the second sample do not count:
 // there no range would help.
-func (c *checker) checkRange(u rangeUse) error {
+func (c *checker) checkRange(ctx context.Context, u rangeUse) error {
 	if u.sel == nil || u.sel.Anchored || u.sel.Smoothed || u.length <= 0 {
 		return nil
 	}
-	found := c.db.selected(u.sel.LabelMatchers)
+	found := c.selected(u.sel)
 	if len(found) == 0 {
 		return nil // told already
 	}
@@ -170,6 +197,9 @@ func (c *checker) checkRange(u rangeUse) error {
 	g := c.moments(u)
 	var all, short, wanted int64
 	for _, s := range found {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		a, sh, w := s.shortages(g, u, interval)
 		all, short, wanted = all+a, short+sh, max(wanted, w)
 	}
@@ -249,6 +279,17 @@ func widest(all []*series) int64 {
 		most = max(most, all[i].interval())
 	}
 	return most
+}
+
+// selected is DB.selected, once for selectors that are alike.
+func (c *checker) selected(n *parser.VectorSelector) []*series {
+	k := fmt.Sprint(n.LabelMatchers)
+	found, ok := c.found[k]
+	if !ok {
+		found = c.db.selected(n.LabelMatchers)
+		c.found[k] = found
+	}
+	return found
 }
 
 // selected returns the series that fit all matchers.

@@ -117,37 +117,49 @@ type grid struct{ from, to, step int64 }
 
 func (db *DB) ask(ctx context.Context, expr string, g grid) ([]Result, []string, error) {
 	expr = db.Expand(expr, ms(g.step))
-	tree, err := db.parser.ParseExpr(expr)
+	out, warnings, err := db.answer(ctx, expr, g)
+	switch {
+	case err == nil:
+		return out, warnings, nil
+	case ctx.Err() != nil:
+		return nil, nil, context.Cause(ctx)
+	}
+	return nil, warnings, fmt.Errorf("promql %s: %w", shown(expr), err)
+}
+
+// answer is ask with errors that do not name the expression. The limit of time
+// holds for the checks, too.
+func (db *DB) answer(ctx context.Context, expr string, g grid) ([]Result, []string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTooLong)
+	defer cancel()
+	tree, err := parse(db.parser, expr)
 	if err != nil {
 		return nil, nil, syntaxError(expr, err)
 	}
 	// This works out ranges that are written as arithmetic, [2 * 30s].
 	tree, err = promql.PreprocessExpr(tree, time.UnixMilli(g.from), time.UnixMilli(g.to), ms(g.step))
 	if err != nil {
-		return nil, nil, fmt.Errorf("promql %s: %w", expr, err)
+		return nil, nil, err
 	}
-	c := checker{db: db, grid: g}
+	c := checker{db: db, grid: g, found: map[string][]*series{}}
 	if err := c.check(ctx, tree); err != nil {
-		return nil, c.warnings, fmt.Errorf("promql %s: %w", expr, err)
+		return nil, c.warnings, err
 	}
 	q, err := db.query(ctx, expr, g, c.lookback())
 	if err != nil {
-		return nil, c.warnings, fmt.Errorf("promql %s: %w", expr, err)
+		return nil, c.warnings, err
 	}
 	defer q.Close()
-	res := q.Exec(ctx)
-	if res.Err != nil {
-		if ctx.Err() != nil {
-			return nil, nil, context.Cause(ctx)
-		}
-		return nil, c.warnings, fmt.Errorf("promql %s: %w", expr, explained(res.Err))
+	res, err := guarded(ctx, q)
+	if err != nil {
+		return nil, c.warnings, err
 	}
 	warn, info := res.Warnings.AsStrings(expr, maxNotes, maxNotes)
 	slices.Sort(warn) // they come out of a map
 	slices.Sort(info)
 	out, err := results(res.Value)
 	if err != nil {
-		return nil, c.warnings, fmt.Errorf("promql %s: %w", expr, err)
+		return nil, c.warnings, err
 	}
 	return out, slices.Concat(c.warnings, warn, info), nil
 }
@@ -164,9 +176,9 @@ func (db *DB) query(ctx context.Context, expr string, g grid, lookback time.Dura
 // syntaxError adds what a user of a dashboard's expression needs to know.
 func syntaxError(expr string, err error) error {
 	if i := strings.IndexByte(expr, '$'); i >= 0 {
-		return fmt.Errorf("promql %s: %w; a dashboard's variable, such as the one at position %d, has no value here: write what it stands for", expr, err, i+1)
+		return fmt.Errorf("%w; a dashboard's variable, such as the one at position %d, has no value here: write what it stands for", err, i+1)
 	}
-	return fmt.Errorf("promql %s: %w", expr, err)
+	return err
 }
 
 func explained(err error) error {
@@ -174,16 +186,21 @@ func explained(err error) error {
 		return fmt.Errorf("it needs more than %d samples at once, which is the limit: select fewer series, a longer step or a shorter range", maxSamples)
 	}
 	if _, ok := errors.AsType[promql.ErrQueryTimeout](err); ok {
-		return fmt.Errorf("it took longer than %s: select fewer series, a longer step or a shorter range", timeout)
+		return errTooLong
 	}
 	return err
 }
+
+var errTooLong = fmt.Errorf("it took longer than %s: select fewer series, a longer step or a shorter range", timeout)
 
 // results copies an answer out of the engine, whose memory is used again.
 func results(v parser.Value) ([]Result, error) {
 	var out []Result
 	switch v := v.(type) {
 	case promql.Matrix:
+		if err := sized(len(v)); err != nil {
+			return nil, err
+		}
 		for _, s := range v {
 			if len(s.Histograms) > 0 {
 				return nil, errors.New("the result is a histogram, want numbers: take a quantile, the sum or the count of it")
@@ -195,6 +212,9 @@ func results(v parser.Value) ([]Result, error) {
 			out = append(out, r)
 		}
 	case promql.Vector:
+		if err := sized(len(v)); err != nil {
+			return nil, err
+		}
 		for _, s := range v {
 			if s.H != nil {
 				return nil, errors.New("the result is a histogram, want numbers: take a quantile, the sum or the count of it")

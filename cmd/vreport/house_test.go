@@ -86,7 +86,8 @@ var seededIn = []string{"analyze/stat/bootstrap.go", "analyze/stat/resample.go",
 // clockFor names the files of quiet folders that read the clock all the same,
 // and what for. No result may depend on it.
 var clockFor = map[string]string{
-	"analyze/cube/scan.go": "how often progress is told",
+	"analyze/cube/scan.go":    "how often progress is told",
+	"analyze/promql/guard.go": "how often a query's memory is looked at: it is answered in full or refused",
 }
 
 // embedFor names the files of quiet folders that carry data, and which. It is in
