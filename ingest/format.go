@@ -3,6 +3,7 @@ package ingest
 import (
 	"bytes"
 	"context"
+	"io"
 
 	"github.com/vreport/vreport/ingest/jsonscan"
 	"github.com/vreport/vreport/ingest/prom"
@@ -79,6 +80,7 @@ type probe struct {
 type loaded struct {
 	runs    []*serving.Run
 	scrapes []*prom.Scrape
+	raw     []*prom.Scrape     // of servers above, for the user's own PromQL
 	parquet *trace.File        // tables of several files are opened together
 	tables  []serving.Requests // tables that a file holds by itself
 	keep    bool               // tables read from the file later on: it stays open, p.open works until the dataset is closed
@@ -188,10 +190,15 @@ func decodeProm(ctx context.Context, p *probe, l *loaded) error {
 		return err
 	}
 	defer r.Close()
-	parse := prom.Parse
-	if p.opt.KeepRaw {
-		parse = prom.ParseRaw
-	}
-	l.scrapes, err = parse(ctx, p.path, r, p.in)
+	l.scrapes, err = p.parseScrapes(ctx, r, p.in)
 	return err
+}
+
+// parseScrapes reads scrapes, with every series where the user's own PromQL is to
+// see them.
+func (p *probe) parseScrapes(ctx context.Context, r io.Reader, in *serving.Input) ([]*prom.Scrape, error) {
+	if p.opt.KeepRaw {
+		return prom.ParseRaw(ctx, p.path, r, in)
+	}
+	return prom.Parse(ctx, p.path, r, in)
 }

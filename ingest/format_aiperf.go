@@ -185,7 +185,7 @@ func (p *probe) decodeScrapes(ctx context.Context, l *loaded, m *aiperf.Metrics,
 		wrote <- err
 	}()
 	in := &serving.Input{Format: aiperf.FormatServerMetrics}
-	scrapes, err := prom.Parse(ctx, p.path, pr, in)
+	scrapes, err := p.parseScrapes(ctx, pr, in)
 	pr.CloseWithError(errors.New("the reader is done"))
 	// The first error counts: the writer's own, or that it was stopped by the
 	// reader's.
@@ -206,6 +206,13 @@ func (p *probe) decodeScrapes(ctx context.Context, l *loaded, m *aiperf.Metrics,
 		describeMetrics(m, p.in)
 	}
 	l.servers = servers
+	switch {
+	case !p.opt.KeepRaw:
+	case m != nil && m.Aggregated:
+		addNote(p.in, "--promql does not see it: increases over the whole run are no series; give server_metrics_export.jsonl or .parquet, or export time slices")
+	default:
+		l.raw = scrapes
+	}
 	if len(servers) == 0 {
 		addNote(p.in, "no series of an engine that is known")
 	}
@@ -349,7 +356,7 @@ func joinAIPerfMetrics(ds *serving.Dataset, files []found, all []loaded, group [
 	for _, i := range group {
 		if i != best && ds.Inputs[i].Format == aiperf.FormatServerMetrics && len(all[i].servers) > 0 {
 			addNote(ds.Inputs[i], fmt.Sprintf("the same server metrics stand in %s and are counted once", files[best].path))
-			all[i].servers = nil
+			all[i].servers, all[i].raw = nil, nil
 		}
 	}
 }

@@ -234,7 +234,7 @@ func assembleServers(ds *serving.Dataset, files []found, all []loaded, opt Optio
 	if opt.KeepRaw {
 		var scrapes []*prom.Scrape
 		for i := range all {
-			scrapes = append(scrapes, all[i].scrapes...)
+			scrapes = append(append(scrapes, all[i].scrapes...), all[i].raw...)
 		}
 		// Its problems are those of the servers below.
 		ds.Raw, _ = prom.RawSeries(scrapes, prom.AssembleOptions{UseMTime: opt.UseMTime})
