@@ -187,7 +187,26 @@ func openIndex(dir fs.FS) (r *index.Reader, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkSymbols(data); err != nil {
+		return nil, err
+	}
 	return index.NewReader(byteSlice(data), index.DecodePostingsRaw)
+}
+
+// checkSymbols refuses an index that claims more symbols than it has bytes for: its
+// reader sets memory aside by the claim, up to a GiB.
+func checkSymbols(data []byte) error {
+	toc, err := index.NewTOCFromByteSlice(byteSlice(data))
+	if err != nil {
+		return err
+	}
+	if toc.Symbols > uint64(len(data)) || uint64(len(data))-toc.Symbols < 8 {
+		return fmt.Errorf("damaged: symbols at byte %d of %d", toc.Symbols, len(data))
+	}
+	if n := binary.BigEndian.Uint32(data[toc.Symbols+4:]); uint64(n) > uint64(len(data)) {
+		return fmt.Errorf("damaged: %d symbols in an index of %d bytes", n, len(data))
+	}
+	return nil
 }
 
 func recovered(err *error) {
