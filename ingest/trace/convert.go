@@ -2,6 +2,8 @@ package trace
 
 import (
 	"encoding/hex"
+	"fmt"
+	"hash/fnv"
 	"math"
 	"strconv"
 	"strings"
@@ -249,7 +251,7 @@ func uuidText(b []byte) []byte {
 // the memory: what goes beyond has no value, and the first row says so.
 const (
 	maxDistinct = 1 << 20
-	maxText     = 256 // bytes kept of a text
+	maxText     = 256 // bytes kept of a text; of a longer one a sum of all of it stands at the end
 	maxCached   = 1 << 16
 
 	maxFixedText = 1 << 20 // of a table that is no trace: a rollup has its spec in a text
@@ -280,16 +282,24 @@ func (n *interner) bytes(b []byte) int32 {
 		return 0 // a value that is passed over
 	}
 	if len(b) > n.most {
-		cut := n.most
-		for cut > n.most-utf8.UTFMax && !utf8.RuneStart(b[cut]) {
-			cut--
-		}
-		b = b[:cut]
+		b = shortened(b, n.most)
 	}
 	if c, ok := n.known[string(b)]; ok {
 		return c
 	}
 	return n.text(string(b))
+}
+
+// shortened keeps the start of a text and a sum of all of it: two long texts that
+// start alike are two still.
+func shortened(b []byte, most int) []byte {
+	sum := fnv.New64a()
+	sum.Write(b)
+	cut := most - len("…") - 2*sum.Size()
+	for cut > 0 && !utf8.RuneStart(b[cut]) {
+		cut--
+	}
+	return fmt.Appendf(b[:cut:cut], "…%016x", sum.Sum64())
 }
 
 func (n *interner) text(s string) int32 {

@@ -12,7 +12,7 @@ import (
 
 // Bounds of a page.
 const (
-	maxPageHeader  = 1 << 20 // statistics of long strings are in it
+	maxPageHeader  = 8 << 20 // statistics of long strings are in it
 	readWindow     = 64 << 10
 	maxDeltaValues = 16 << 20 // of a page that is decoded as a whole
 )
@@ -119,8 +119,11 @@ func (p *pages) header() (*format.PageHeader, error) {
 		}
 		k, err := structLen(b)
 		if err != nil {
-			if int64(n) < min(p.end-p.at, maxPageHeader) {
+			switch {
+			case int64(n) < min(p.end-p.at, maxPageHeader):
 				continue // longer than what was looked at
+			case n == maxPageHeader && errors.Is(err, errGoesOn):
+				return nil, fmt.Errorf("a page header of more than %d MiB, which may be statistics of long texts: write it anew without them, or with shorter texts", maxPageHeader>>20)
 			}
 			return nil, errors.New("damaged page header")
 		}

@@ -3,6 +3,7 @@ package trace
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 )
 
 // Bounds of the metadata of a file that is not hostile.
@@ -12,7 +13,10 @@ const (
 	maxDepth   = 24
 )
 
-var errThrift = errors.New("damaged metadata")
+var (
+	errThrift = errors.New("damaged metadata")
+	errGoesOn = fmt.Errorf("%w: it goes on", errThrift) // there may be more of it than was looked at
+)
 
 // A thriftWalk steps over a struct in Thrift's compact protocol without
 // decoding it. The decoder trusts the sizes of lists and recurses into whatever
@@ -115,7 +119,10 @@ func (w *thriftWalk) value(t byte, depth int) error {
 		return w.skip(16)
 	case tBinary:
 		n, err := w.varint()
-		if err != nil || n > uint64(len(w.b)) {
+		if err != nil {
+			return err
+		}
+		if n > maxFooter {
 			return errThrift
 		}
 		return w.skip(int(n))
@@ -181,7 +188,7 @@ func (w *thriftWalk) mapping(depth int) error {
 
 func (w *thriftWalk) byte() (byte, error) {
 	if w.at >= len(w.b) {
-		return 0, errThrift
+		return 0, errGoesOn
 	}
 	w.at++
 	return w.b[w.at-1], nil
@@ -189,7 +196,7 @@ func (w *thriftWalk) byte() (byte, error) {
 
 func (w *thriftWalk) skip(n int) error {
 	if n > len(w.b)-w.at {
-		return errThrift
+		return errGoesOn
 	}
 	w.at += n
 	return nil
@@ -197,7 +204,10 @@ func (w *thriftWalk) skip(n int) error {
 
 func (w *thriftWalk) varint() (uint64, error) {
 	v, n := binary.Uvarint(w.b[w.at:])
-	if n <= 0 {
+	switch {
+	case n == 0:
+		return 0, errGoesOn
+	case n < 0:
 		return 0, errThrift
 	}
 	w.at += n
