@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
+	columns "github.com/vreport/vreport/ingest/column"
 	"github.com/vreport/vreport/ingest/jsonscan"
 	"github.com/vreport/vreport/ingest/serving"
 )
@@ -487,6 +488,7 @@ type table struct {
 	csv    *csv.Reader
 	text   *peeker
 	header []string
+	above  []string // lines of something else that were skipped
 }
 
 // skipped is how many lines stand before the names of the columns.
@@ -504,19 +506,23 @@ func openTable(r io.Reader) (*table, error) {
 			return nil, err
 		}
 	}
-	c := csv.NewReader(b)
-	c.Comma = ','
-	for _, sep := range []rune{';', '\t'} {
-		if strings.Count(first, string(sep)) > strings.Count(first, string(c.Comma)) {
-			c.Comma = sep
+	above := b.prelude()
+	for range above {
+		b.skipLine()
+	}
+	if len(above) > 0 {
+		if first, err = b.firstLine(); err != nil {
+			return nil, err
 		}
 	}
+	c := csv.NewReader(b)
+	c.Comma = separator(first)
 	c.FieldsPerRecord, c.LazyQuotes, c.TrimLeadingSpace, c.ReuseRecord = -1, true, true, true
 	header, err := c.Read()
 	if err != nil {
 		return nil, err
 	}
-	t := &table{csv: c, text: b}
+	t := &table{csv: c, text: b, above: above}
 	for _, h := range header {
 		t.header = append(t.header, strings.TrimSpace(h))
 	}
@@ -524,6 +530,17 @@ func openTable(r io.Reader) (*table, error) {
 		return nil, errors.New("a single column")
 	}
 	return t, nil
+}
+
+// separator is what a line of column names is separated by.
+func separator(line string) rune {
+	comma := ','
+	for _, sep := range []rune{';', '\t'} {
+		if strings.Count(line, string(sep)) > strings.Count(line, string(comma)) {
+			comma = sep
+		}
+	}
+	return comma
 }
 
 // DecodeCSV reads a table of gauges over time into scrapes for Assemble.
@@ -583,7 +600,11 @@ func DecodeCSV(ctx context.Context, path string, r io.Reader, in *serving.Input)
 			}
 		}
 	}
-	return p.finish()
+	scrapes, err := p.finish()
+	if note := columns.PreludeNote(t.above); note != "" && err == nil {
+		in.Note += "; " + note
+	}
+	return scrapes, err
 }
 
 // pollHeader says which columns name the server of a row.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/vreport/vreport/ingest/column"
 	"github.com/vreport/vreport/ingest/jsonscan"
 	"github.com/vreport/vreport/ingest/serving"
 )
@@ -20,6 +21,8 @@ const (
 	sampleLines = 4096
 	sampleBytes = 16 << 20
 	sampleSpan  = 64 << 20 // damaged lines included
+
+	maxPreludeLine = 1024 // bytes of a title above a table
 )
 
 // SniffCSV reports whether the start of a file is that of a CSV table of
@@ -69,6 +72,7 @@ func OpenCSV(ctx context.Context, f TextFile, opt Options) (*Text, error) {
 type csvTable struct {
 	delim  byte
 	skip   int      // lines before the header
+	above  bool     // some of them are no comments
 	names  []string // of the columns; those that no row can have are ""
 	index  bool     // rows have one field more than the header: a row name in front
 	header []byte   // the line of names, to know it when it comes again
@@ -79,14 +83,24 @@ type csvTable struct {
 var delimiters = []byte{',', '\t', ';', '|'}
 
 // findCSV finds delimiter and header: the delimiter under which most lines have
-// as many fields as the first.
+// as many fields as the first. Where the first line is no header, one behind a
+// title is looked for; why is about the first line even so.
 func findCSV(head []byte) (*csvTable, string) {
+	best, why := findBelow(head, 0)
+	for n := 1; best == nil && n <= column.MaxPrelude && n <= bytes.Count(head, []byte{'\n'}); n++ {
+		best, _ = findBelow(head, n)
+	}
+	return best, why
+}
+
+// findBelow is findCSV for a header behind so many lines of something else.
+func findBelow(head []byte, above int) (*csvTable, string) {
 	var best *csvTable
 	most := 0
 	why := "no line of column names"
 	for _, d := range delimiters {
 		c := &csvTable{delim: d}
-		w := c.readHeader(head)
+		w := c.readHeader(head, above)
 		if w == "" {
 			w = c.fits(head)
 		}
@@ -106,9 +120,20 @@ func findCSV(head []byte) (*csvTable, string) {
 	return best, ""
 }
 
-// readHeader reads the line of names behind comments and a hint for spreadsheets.
-func (c *csvTable) readHeader(head []byte) (why string) {
+// readHeader reads the line of names behind comments and a hint for spreadsheets,
+// and behind lines of something else.
+func (c *csvTable) readHeader(head []byte, above int) (why string) {
 	rest := bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
+	var prelude []string
+	for range above {
+		line, after, _ := bytes.Cut(rest, []byte{'\n'})
+		if len(line) > maxPreludeLine {
+			return "no line of column names"
+		}
+		prelude = append(prelude, string(line))
+		c.skip++
+		rest = after
+	}
 	for {
 		line, after, ok := bytes.Cut(rest, []byte{'\n'})
 		line = bytes.TrimRight(line, "\r")
@@ -121,6 +146,9 @@ func (c *csvTable) readHeader(head []byte) (why string) {
 		}
 		c.skip++
 		rest = after
+	}
+	if t := strip(rest); bytes.HasPrefix(t, []byte("//")) || bytes.HasPrefix(t, []byte("--")) {
+		return "the first line is a comment"
 	}
 	r := newCSVReader(bytes.NewReader(rest), c.delim)
 	if !r.next() || r.damage != "" || r.spans > 0 || r.count < 2 || r.count > maxColumns {
@@ -152,6 +180,20 @@ func (c *csvTable) readHeader(head []byte) (why string) {
 	if len(c.names)-empty < 2 {
 		return "the first line is no line of column names"
 	}
+	return c.passOver(prelude)
+}
+
+// passOver says why lines cannot stand above the table, "" where they can.
+func (c *csvTable) passOver(prelude []string) (why string) {
+	for _, line := range prelude {
+		if !column.IsPrelude(line, strings.Split(line, string(c.delim)), len(c.names)) {
+			return "the first line is no line of column names"
+		}
+	}
+	c.above = len(prelude) > 0
+	if note := column.PreludeNote(prelude); note != "" {
+		c.notes = append(c.notes, note)
+	}
 	return ""
 }
 
@@ -172,6 +214,9 @@ func (c *csvTable) fits(head []byte) (why string) {
 	if more > rows/2 { // R's write.table leaves the name of the row names out
 		c.index = true
 		same = more
+	}
+	if c.above && (rows == 0 || 10*same < 9*rows) {
+		return "below lines of something else, rows have not as many fields as there are names"
 	}
 	if rows > 0 && 2*same < rows {
 		return fmt.Sprintf("only %d of the first %d lines have as many fields as the first line", same, rows)
