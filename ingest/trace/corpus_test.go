@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -345,7 +346,7 @@ func decodeAll(o *opened, l *leaf) (out []string, err error) {
 		if l.fractional() || l.decimal {
 			s.Kind = serving.KindNumber
 		}
-		c.converter = newConverter(l, s, newInterner(dict, nil))
+		c.converter = newConverter(l, s, newInterner(dict, new(atomic.Bool)))
 		if err := c.open(o.R, &g.Columns[l.index].MetaData, o.Size); err != nil {
 			return nil, err
 		}
