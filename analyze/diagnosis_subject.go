@@ -72,7 +72,7 @@ func sourcesOf(ctx context.Context, in *Input) (out []*source, notes []string, e
 			return nil
 		}
 		if rs.every > 1 {
-			notes = append(notes, fmt.Sprintf("%s: every %s request was looked at, and counts are multiplied by it.", src.Name(), ordinal(int(rs.every))))
+			notes = append(notes, fmt.Sprintf("%s: one request in %.0f was looked at, and counts are multiplied by it.", src.Name(), rs.every))
 		}
 		rs.goodput = in.Opt.Goodput
 		parts, left := rs.byModel()
@@ -120,13 +120,6 @@ func (in *Input) rowsOf(ctx context.Context, src serving.Requests, w cube.Window
 		}
 	}
 	return readRows(ctx, src, w)
-}
-
-func ordinal(n int) string {
-	if n == 1 {
-		return "1st"
-	}
-	return fmt.Sprintf("%d-th", n)
 }
 
 // joinRuns reads runs of one offered rate one after the other, as one table.
