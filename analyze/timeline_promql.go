@@ -42,7 +42,7 @@ func queryTracks(ctx context.Context, in *Input) (tracks []*track, notes []strin
 func queryScrapes(ctx context.Context, raw serving.Raw, queries []Query, w cube.Window) (tracks []*track, notes []string) {
 	db := promql.New(raw.Series)
 	if db.Len() == 0 {
-		return nil, []string{"--promql has no series to look at: it needs Prometheus scrapes, a TSDB snapshot, or AIPerf's server metrics with their course (JSONL, Parquet, or JSON with time slices)."}
+		return nil, []string{"--promql has no series to look at: it needs Prometheus scrapes, API answers or dumps with the series' own names, a TSDB snapshot, or AIPerf's server metrics with their course (JSONL, Parquet, or JSON with time slices)."}
 	}
 	from, to := db.Span()
 	if w.To > w.From {

@@ -12,9 +12,9 @@ import (
 // OpenMetrics stand before the text format, which has less to tell it by; the
 // tables before traces, whose columns are named less surely.
 var (
-	formatPromDump    = &Format{Name: prom.FormatDump, Doc: "what promtool tsdb dump or dump-openmetrics prints", sniff: sniffPromDump, decode: decodeScrapesWith(prom.DecodeDump)}
+	formatPromDump    = &Format{Name: prom.FormatDump, Doc: "what promtool tsdb dump or dump-openmetrics prints", sniff: sniffPromDump, decode: decodeRecordingWith(prom.DecodeDump)}
 	formatOpenMetrics = &Format{Name: prom.FormatOpenMetrics, Doc: "one or more scrapes in the OpenMetrics format", sniff: sniffOpenMetrics, decode: decodeProm}
-	formatPromAPI     = &Format{Name: prom.FormatAPI, Doc: "answers of Prometheus' query and query_range, as JSON", sniff: sniffPromAPI, decode: decodeScrapesWith(prom.DecodeAPI)}
+	formatPromAPI     = &Format{Name: prom.FormatAPI, Doc: "answers of Prometheus' query and query_range, as JSON", sniff: sniffPromAPI, decode: decodeRecordingWith(prom.DecodeAPI)}
 	formatMetricsCSV  = &Format{Name: prom.FormatCSV, Doc: "gauges over time as CSV or JSON lines: Grafana's panels, home-made pollers", sniff: sniffMetricsCSV, decode: decodeMetricsCSV}
 )
 
@@ -41,6 +41,16 @@ func decodeMetricsCSV(ctx context.Context, p *probe, l *loaded) error {
 		return decodeScrapesWith(prom.DecodeJSONPoll)(ctx, p, l)
 	}
 	return decodeScrapesWith(prom.DecodeCSV)(ctx, p, l)
+}
+
+// decodeRecordingWith is decodeScrapesWith for decoders that keep every series
+// where the user's own PromQL is to see them.
+func decodeRecordingWith(dec func(ctx context.Context, path string, r io.Reader, in *serving.Input, raw bool) ([]*prom.Scrape, error)) func(context.Context, *probe, *loaded) error {
+	return func(ctx context.Context, p *probe, l *loaded) error {
+		return decodeScrapesWith(func(ctx context.Context, path string, r io.Reader, in *serving.Input) ([]*prom.Scrape, error) {
+			return dec(ctx, path, r, in, p.opt.KeepRaw)
+		})(ctx, p, l)
+	}
 }
 
 // decodeScrapesWith reads a file into scrapes; the servers are made of all files

@@ -44,10 +44,12 @@ func SniffAPI(head []byte) (ok bool, why string) {
 //
 // A series that has its name is the exporter's own. One without is an expression
 // that was evaluated: a level, shown under the name of the query where the file
-// has it and else that of the file, which no rate is taken of.
-func DecodeAPI(ctx context.Context, path string, r io.Reader, in *serving.Input) ([]*Scrape, error) {
+// has it and else that of the file, which no rate is taken of. raw keeps every
+// series that has its name: see ParseRaw.
+func DecodeAPI(ctx context.Context, path string, r io.Reader, in *serving.Input, raw bool) ([]*Scrape, error) {
 	a := &apiReader{ctx: ctx, r: jsonscan.NewReader(path, r), in: in, path: path,
 		rec: newRecording(path, in, FormatAPI), rows: map[string]*row{}}
+	a.rec.raw = raw
 	_, _, err := a.r.Records(FormatAPI, &in.Problems, func(int) error { return a.value(fileStem(path), 0) })
 	if err != nil {
 		return nil, a.r.Describe(err, FormatAPI)

@@ -82,9 +82,11 @@ func cutSample(line []byte) (dumpLine, bool) {
 }
 
 // DecodeDump reads what promtool prints into scrapes for Assemble. A line that
-// cannot be read, and the samples of native histograms, are problems.
-func DecodeDump(ctx context.Context, path string, r io.Reader, in *serving.Input) ([]*Scrape, error) {
+// cannot be read, and the samples of native histograms, are problems. raw keeps every
+// series: see ParseRaw.
+func DecodeDump(ctx context.Context, path string, r io.Reader, in *serving.Input, raw bool) ([]*Scrape, error) {
 	rec := newRecording(path, in, FormatDump)
+	rec.raw = raw
 	lines := lineReader{r: bufio.NewReaderSize(r, 128<<10)}
 	var last *recorded
 	var lastText []byte

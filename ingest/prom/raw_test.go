@@ -1,6 +1,7 @@
 package prom
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -106,5 +107,40 @@ func TestRawSeriesOfBlock(t *testing.T) {
 	}
 	if got := showRaw(raw); !strings.Contains(got, "__name__=vllm:num_requests_waiting,instance=b:8000,job=vllm,model_name=m,pod=b 0:0 15:1 30:2 45:stale 60:4") {
 		t.Error(got)
+	}
+}
+
+// Answers of the API and dumps have series under their own names, whatever is
+// made of them; an expression that was evaluated has none.
+func TestRawSeriesOfRecordings(t *testing.T) {
+	const api = `{"status":"success","data":{"resultType":"matrix","result":[
+		{"metric":{"__name__":"vllm:num_requests_running","instance":"a:8000"},"values":[[1764417600,"4"],[1764417615,"5"]]},
+		{"metric":{"__name__":"my_queue_total","instance":"a:8000","kind":"<b>"},"values":[[1764417600,"1"],[1764417615,"3"]]},
+		{"metric":{"instance":"a:8000"},"values":[[1764417600,"7"]]}]}}`
+	const dump = `{__name__="vllm:num_requests_running", instance="a:8000"} 4 1764417600000
+{__name__="vllm:num_requests_running", instance="a:8000"} 5 1764417615000
+{__name__="my_queue_total", instance="a:8000", kind="<b>"} 1 1764417600000
+{__name__="my_queue_total", instance="a:8000", kind="<b>"} 3 1764417615000
+`
+	want := "__name__=my_queue_total,instance=a:8000,kind=<b> 0:1 15:3\n__name__=vllm:num_requests_running,instance=a:8000 0:4 15:5"
+	for name, dec := range map[string]func(in *serving.Input, raw bool) ([]*Scrape, error){
+		"api": func(in *serving.Input, raw bool) ([]*Scrape, error) {
+			return DecodeAPI(context.Background(), "a.json", strings.NewReader(api), in, raw)
+		},
+		"dump": func(in *serving.Input, raw bool) ([]*Scrape, error) {
+			return DecodeDump(context.Background(), "a.txt", strings.NewReader(dump), in, raw)
+		},
+	} {
+		for _, keep := range []bool{true, false} {
+			scrapes, err := dec(&serving.Input{Path: "a"}, keep)
+			if err != nil {
+				t.Fatal(err)
+			}
+			raw, ps := RawSeries(scrapes, AssembleOptions{})
+			got := strings.TrimSpace(showRaw(raw))
+			if keep && got != want || !keep && len(raw.Series) > 0 || len(ps) > 0 {
+				t.Errorf("%s, kept %v: %s, problems %v, want %s", name, keep, got, ps, want)
+			}
+		}
 	}
 }

@@ -28,6 +28,7 @@ type recording struct {
 	full    bool // and was not
 	elapsed bool // the times count from a start that is not known
 	local   bool // the times say no zone
+	raw     bool // every series is kept: see ParseRaw
 	records int64
 }
 
@@ -58,6 +59,9 @@ const maxSeries = 1 << 20
 
 // add takes a series; text is what is written of it, by which it is found again.
 func (r *recording) add(text, name string, s *series, ls labels.Labels) *recorded {
+	if r.raw && ls.Get(nameLabel) != "" {
+		s = labelled(s, ls)
+	}
 	t := &recorded{series: s, target: targetOf(ls)}
 	if s != nil {
 		// The scrape that hands a series on compares it by its address, so that

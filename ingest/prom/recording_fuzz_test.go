@@ -43,13 +43,13 @@ func fuzzDecoder(f *testing.F, dec decoding, sniff func([]byte) (bool, string)) 
 func FuzzDump(f *testing.F) {
 	f.Add([]byte("{__name__=\"vllm:num_requests_running\", instance=\"a\"} 3 1760000000000\n{__name__=\"vllm:num_requests_running\", instance=\"a\"} 4 1760000015000\n"))
 	f.Add([]byte("vllm:ttft{a=\"b\"} 1 1.5\n# EOF\n"))
-	fuzzDecoder(f, DecodeDump, SniffDump)
+	fuzzDecoder(f, notRaw(DecodeDump), SniffDump)
 }
 
 func FuzzAPI(f *testing.F) {
 	f.Add([]byte(`{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"__name__":"vllm:num_requests_running"},"values":[[1760000000,"3"],[1760000015,"NaN"]]}]}}`))
 	f.Add([]byte(`{"status":"success","data":{"resultType":"scalar","result":[1,"2"]}}{"status":"error","errorType":"x","error":"y"}`))
-	fuzzDecoder(f, DecodeAPI, SniffAPI)
+	fuzzDecoder(f, notRaw(DecodeAPI), SniffAPI)
 }
 
 func FuzzCSV(f *testing.F) {

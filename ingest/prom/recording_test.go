@@ -81,8 +81,8 @@ func TestEveryWayOfKeeping(t *testing.T) {
 		name string
 		dec  decoding
 		text string
-	}{{"text", Parse, text.String()}, {"openmetrics", Parse, om.String()}, {"dump", DecodeDump, dump.String()}, {"dump-openmetrics", DecodeDump, dumpOM.String()},
-		{"api", DecodeAPI, api}, {"csv", DecodeCSV, csv.String()}} {
+	}{{"text", Parse, text.String()}, {"openmetrics", Parse, om.String()}, {"dump", notRaw(DecodeDump), dump.String()}, {"dump-openmetrics", notRaw(DecodeDump), dumpOM.String()},
+		{"api", notRaw(DecodeAPI), api}, {"csv", DecodeCSV, csv.String()}} {
 		scrapes, in := decoded(t, c.dec, c.name, c.text)
 		s := onlyServer(t, scrapes)
 		g, n := s.GaugeOf(serving.Running), counterNamed(s, serving.PromptTotal)
@@ -114,7 +114,7 @@ func TestEvaluatedExpressions(t *testing.T) {
 		{"metric":{"model_name":"m","le":"1"},"values":[[1760000000,"0.5"],[1760000015,"NaN"],[1760000030,"+Inf"]]},
 		{"metric":{"model_name":"m","le":"2"},"values":[[1760000000,"0.25"]]}]}}
 {"status":"success","data":{"resultType":"scalar","result":[1760000000,"7"]}}`
-	scrapes, in := decoded(t, DecodeAPI, "dir/load.json", text)
+	scrapes, in := decoded(t, notRaw(DecodeAPI), "dir/load.json", text)
 	servers, _ := Assemble(scrapes, AssembleOptions{})
 	if in.Problems.Len() > 0 || len(servers) == 0 {
 		t.Fatal(servers, in.Problems.List())
@@ -143,7 +143,7 @@ func TestEvaluatedExpressions(t *testing.T) {
 // Scripts save a query a file; the server is one.
 func TestQueryAFile(t *testing.T) {
 	one := func(path, name, value string) []*Scrape {
-		s, _ := decoded(t, DecodeAPI, path, fmt.Sprintf(`{"status":"success","data":{"resultType":"vector","result":[{"metric":{"__name__":%q,"model_name":"m"},"value":[1760000000,%q]}]}}`, name, value))
+		s, _ := decoded(t, notRaw(DecodeAPI), path, fmt.Sprintf(`{"status":"success","data":{"resultType":"vector","result":[{"metric":{"__name__":%q,"model_name":"m"},"value":[1760000000,%q]}]}}`, name, value))
 		return s
 	}
 	s := onlyServer(t, slices.Concat(one("d/running.json", "vllm:num_requests_running", "3"), one("d/waiting.json", "vllm:num_requests_waiting", "9"), one("d/again.json", "vllm:num_requests_waiting", "9")))
@@ -155,15 +155,15 @@ func TestQueryAFile(t *testing.T) {
 // A refusal is told, and one damaged sample does not lose the others.
 func TestDamagedAnswers(t *testing.T) {
 	in := &serving.Input{}
-	_, err := DecodeAPI(context.Background(), "x", strings.NewReader(`{"status":"error","errorType":"bad_data","error":"parse error"}`), in)
+	_, err := DecodeAPI(context.Background(), "x", strings.NewReader(`{"status":"error","errorType":"bad_data","error":"parse error"}`), in, false)
 	if err == nil || !strings.Contains(err.Error(), "parse error") {
 		t.Error(err)
 	}
-	_, in = decoded(t, DecodeAPI, "x", `{"data":{"result":[{"metric":{"__name__":"vllm:num_requests_running"},"values":[[1760000000,"3"],["x"],[1760000015,"4"]]}],"resultType":"matrix"},"status":"success"}`)
+	_, in = decoded(t, notRaw(DecodeAPI), "x", `{"data":{"result":[{"metric":{"__name__":"vllm:num_requests_running"},"values":[[1760000000,"3"],["x"],[1760000015,"4"]]}],"resultType":"matrix"},"status":"success"}`)
 	if in.Records != 2 || in.Problems.Len() != 1 {
 		t.Error(in.Records, in.Problems.List())
 	}
-	_, in = decoded(t, DecodeDump, "x", `{__name__="vllm:num_requests_running"} 3 1760000000000
+	_, in = decoded(t, notRaw(DecodeDump), "x", `{__name__="vllm:num_requests_running"} 3 1760000000000
 {__name__="vllm:num_requests_running" 3
 {__name__="h"} {count:3, sum:4} 1760000000000
 {__name__="vllm:num_requests_running"} 3 1760000015000
@@ -182,9 +182,16 @@ func TestOtherMoments(t *testing.T) {
 	for i := range 4 {
 		fmt.Fprintf(&b, "{__name__=\"DCGM_FI_DEV_GPU_UTIL\", gpu=\"0\", pod=\"p\", instance=\"n:9400\"} %d %d\n", 10*i, 1760000004000+15000*i)
 	}
-	scrapes, _ := decoded(t, DecodeDump, "x", b.String())
+	scrapes, _ := decoded(t, notRaw(DecodeDump), "x", b.String())
 	s := onlyServer(t, scrapes)
 	if len(s.Times) != 4 || !sameNumbers(s.GaugeOf(serving.GPUUtil).Values, []float64{math.NaN(), 0, 0.1, 0.2}) {
 		t.Errorf("%v: %v", s.Times, s.GaugeOf(serving.GPUUtil))
+	}
+}
+
+// notRaw is a decoder of recordings that keeps what a figure is made of.
+func notRaw(dec func(ctx context.Context, path string, r io.Reader, in *serving.Input, raw bool) ([]*Scrape, error)) decoding {
+	return func(ctx context.Context, path string, r io.Reader, in *serving.Input) ([]*Scrape, error) {
+		return dec(ctx, path, r, in, false)
 	}
 }
