@@ -52,8 +52,11 @@ func readAnnotations(name string) ([]analyze.Event, error) {
 		return nil, err
 	}
 	defer f.Close()
-	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
+	switch st, err := f.Stat(); {
+	case err != nil || !st.Mode().IsRegular():
 		return nil, fmt.Errorf("%s is no regular file, want a CSV file with the columns time and text", name)
+	case st.Size() > maxAnnotationBytes:
+		return nil, fmt.Errorf("%s has %d bytes, want at most %d: the annotations of the measured time", name, st.Size(), maxAnnotationBytes)
 	}
 	return decodeAnnotations(name, io.LimitReader(f, maxAnnotationBytes))
 }

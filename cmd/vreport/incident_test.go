@@ -56,6 +56,14 @@ func TestDecodeAnnotations(t *testing.T) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
+	// A longer file is refused, not cut: a deploy would be missing.
+	name := filepath.Join(t.TempDir(), "deploys.csv")
+	if err := os.WriteFile(name, []byte("time,text\n"+strings.Repeat("\n", maxAnnotationBytes)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if events, err := readAnnotations(name); err == nil || !strings.Contains(err.Error(), "has 8388618 bytes, want at most 8388608") {
+		t.Errorf("%d annotations, %v", len(events), err)
+	}
 }
 
 func FuzzDecodeAnnotations(f *testing.F) {
