@@ -45,8 +45,9 @@ var rules = []rule{
 	{folder: "ingest/jsonscan", ours: []string{"ingest/serving"}},
 	{folder: "ingest/flat", ours: []string{"ingest/serving", "ingest/jsonscan"}},
 	{folder: "ingest/tree", ours: []string{"ingest/serving", "ingest/jsonscan"}},
+	{folder: "ingest/csvtext", ours: []string{"ingest/serving"}, std: true},
 	{folder: "ingest/logtext", ours: []string{"ingest/serving"}, std: true},
-	{folder: "ingest/*", ours: []string{"ingest/serving", "ingest/column", "ingest/jsonscan", "ingest/flat", "ingest/tree", "ingest/logtext"}},
+	{folder: "ingest/*", ours: []string{"ingest/serving", "ingest/column", "ingest/jsonscan", "ingest/flat", "ingest/tree", "ingest/logtext", "ingest/csvtext"}},
 	{folder: "ingest", ours: []string{"ingest/*"}},
 	{folder: "analyze/stat", quiet: true},
 	{folder: "analyze/*", ours: []string{"ingest/serving", "analyze/stat", "analyze/cube"}, quiet: true},
@@ -70,6 +71,7 @@ var onlyIn = map[string][]string{
 	"github.com/prometheus/prometheus/tsdb":            {"ingest/prom", "analyze/promql"},
 	"github.com/prometheus/prometheus/promql":          {"analyze/promql"},
 	"github.com/go-json-experiment/json":               {"ingest/jsonscan", "ingest/flat", "ingest/tree", "ingest/vllm", "ingest/trace", "render"},
+	"encoding/csv":                                     {"ingest/csvtext", "ingest/rollup/write.go", "cmd/vreport/annotations.go"},
 	"html/template":                                    {"render"},
 	"net/http":                                         {"samples/frontend.go"}, // the names of statuses; nothing is ever sent
 	"os/exec":                                          {},

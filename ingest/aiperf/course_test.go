@@ -201,7 +201,7 @@ func (letters) Read(b []byte) (int, error) {
 // A quote that never closes costs what follows it, not the memory.
 func TestEndlessRecord(t *testing.T) {
 	in := &serving.Input{}
-	runs, err := DecodeSummaryCSV(t.Context(), "s", endless(sliceRowsNew, 4*maxRecord), in)
+	runs, err := DecodeSummaryCSV(t.Context(), "s", endless(sliceRowsNew, 64<<20), in)
 	if err != nil || len(runs) != 1 || len(runs[0].Course.Slices) != 3 || runs[0].Completed.OK {
 		t.Fatalf("%d runs, %v", len(runs), err)
 	}
@@ -209,11 +209,11 @@ func TestEndlessRecord(t *testing.T) {
 		t.Errorf("problems %v", l)
 	}
 	in = &serving.Input{}
-	if runs, err := DecodeSummaryCSV(t.Context(), "s", endless(csvNew, 4*maxRecord), in); err != nil || len(runs) != 1 || in.Problems.Len() != 1 {
+	if runs, err := DecodeSummaryCSV(t.Context(), "s", endless(csvNew, 64<<20), in); err != nil || len(runs) != 1 || in.Problems.Len() != 1 {
 		t.Errorf("a summary gives %d runs, %v, problems %v", len(runs), err, in.Problems.List())
 	}
 	in = &serving.Input{}
-	if m, err := DecodeMetricsCSV(t.Context(), "s", endless("Endpoint,Type,Metric,Unit,total,rate,model_name,Description\nh:8000,counter,vllm:prompt_tokens,tokens,5000.0,100.0,m,d\n", 4*maxRecord), in); err != nil || m == nil || in.Problems.Len() != 1 {
+	if m, err := DecodeMetricsCSV(t.Context(), "s", endless("Endpoint,Type,Metric,Unit,total,rate,model_name,Description\nh:8000,counter,vllm:prompt_tokens,tokens,5000.0,100.0,m,d\n", 64<<20), in); err != nil || m == nil || in.Problems.Len() != 1 {
 		t.Errorf("server metrics: %v, problems %v", err, in.Problems.List())
 	}
 	// One that closes in time is a cell.

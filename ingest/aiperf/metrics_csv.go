@@ -3,13 +3,13 @@ package aiperf
 import (
 	"bytes"
 	"context"
-	"encoding/csv"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/vreport/vreport/ingest/csvtext"
 	"github.com/vreport/vreport/ingest/serving"
 )
 
@@ -37,17 +37,17 @@ func SniffMetricsCSV(head []byte) (ok bool, why string) {
 // the statistics and the description. It has no times: how long the run was comes
 // from a total and its rate.
 func DecodeMetricsCSV(ctx context.Context, path string, r io.Reader, in *serving.Input) (*Metrics, error) {
-	c := csv.NewReader(&recordLimit{r: r})
-	c.Comment = '#'
 	d := &metricsCSV{path: path, in: in, m: newMetrics(), infos: map[string]*sample{}, lengths: lengths{}}
 	rows := 0
-	_, err := eachRow(ctx, path, c, in, func(row []string, line int) bool {
-		if !d.row(row, line) {
-			in.Problems.Add(serving.Problem{At: serving.Pos{Path: path, Line: line}, Message: errTooManyPoints.Error() + ": what follows is left out"})
-			return false
+	_, err := csvtext.NewReader(path, r, csvtext.Form{Comment: '#', Lazy: true}).Each(ctx, &in.Problems, func(row []string, at serving.Pos) error {
+		if !d.row(row, at.Line) {
+			in.Problems.Add(serving.Problem{At: at, Message: errTooManyPoints.Error() + ": what follows is left out"})
+			return csvtext.ErrStop
 		}
-		rows++
-		return rows < maxCSVRows
+		if rows++; rows == maxCSVRows {
+			return csvtext.ErrStop
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -86,8 +86,8 @@ var statColumns = func() map[string]bool {
 
 // row reads one line; false means that there is no room for it.
 func (d *metricsCSV) row(row []string, line int) bool {
-	if strings.TrimPrefix(row[0], "\xef\xbb\xbf") == "Endpoint" {
-		d.header = row
+	if row[0] == "Endpoint" {
+		d.header = slices.Clone(row)
 		return true
 	}
 	if len(d.header) < 4 || len(row) < 4 {

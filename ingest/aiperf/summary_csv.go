@@ -3,12 +3,12 @@ package aiperf
 import (
 	"bytes"
 	"context"
-	"encoding/csv"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
 
+	"github.com/vreport/vreport/ingest/csvtext"
 	"github.com/vreport/vreport/ingest/serving"
 )
 
@@ -36,13 +36,13 @@ func SniffSummaryCSV(head []byte) (tool Tool, why string) {
 func DecodeSummaryCSV(ctx context.Context, path string, r io.Reader, in *serving.Input) ([]*serving.Run, error) {
 	d := &csvDecoder{path: path, in: in, s: newSummary(path, in)}
 	d.slices = &sliceRows{slicer: newSlicer(d.s), at: map[string]int{}}
-	c := csv.NewReader(&recordLimit{r: r})
-	c.ReuseRecord = true
 	rows := 0
-	whole, err := eachRow(ctx, path, c, in, func(row []string, line int) bool {
-		d.row(row, line)
-		rows++
-		return rows < maxCSVRows || d.slices.columns != nil
+	whole, err := csvtext.NewReader(path, r, csvtext.Form{Lazy: true}).Each(ctx, &in.Problems, func(row []string, at serving.Pos) error {
+		d.row(row, at.Line)
+		if rows++; rows >= maxCSVRows && d.slices.columns == nil {
+			return csvtext.ErrStop
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ type csvDecoder struct {
 
 // row reads one line, which is a header where its first cell is a header's.
 func (d *csvDecoder) row(row []string, line int) {
-	switch first := strings.TrimPrefix(row[0], "\xef\xbb\xbf"); {
+	switch first := row[0]; {
 	case first == "Metric" || first == "Endpoint" || first == "Timeslice":
 		d.header = append([]string{first}, row[1:]...)
 		if first == "Timeslice" {

@@ -3,7 +3,6 @@ package prom
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"io"
 	"strings"
 
@@ -15,26 +14,7 @@ import (
 type peeker struct {
 	*bufio.Reader
 	lines int // skipped
-	since int // bytes handed out since a row ended
 }
-
-// maxRow is how long a row of a table may be: a quote that is never closed would
-// make one of the rest of the file.
-const maxRow = 16 << 20
-
-var errLongRow = errors.New("a row is longer than 16 MiB: a quote is not closed")
-
-// Read hands out bytes until a row is too long; rowEnded tells it that one ended.
-func (p *peeker) Read(b []byte) (int, error) {
-	if p.since > maxRow {
-		return 0, errLongRow
-	}
-	n, err := p.Reader.Read(b)
-	p.since += n
-	return n, err
-}
-
-func (p *peeker) rowEnded() { p.since = 0 }
 
 func newPeeker(r io.Reader) *peeker {
 	p := &peeker{Reader: bufio.NewReaderSize(r, 64<<10)}

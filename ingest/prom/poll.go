@@ -2,7 +2,6 @@ package prom
 
 import (
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	columns "github.com/vreport/vreport/ingest/column"
+	"github.com/vreport/vreport/ingest/csvtext"
 	"github.com/vreport/vreport/ingest/jsonscan"
 	"github.com/vreport/vreport/ingest/serving"
 )
@@ -410,7 +410,7 @@ func (p *poll) record(c *pollColumn, name string, scale float64, make func(label
 // of time, and columns that pollers or exporters have names for, or the form of
 // Grafana's export.
 func SniffCSV(head []byte) (ok bool, why string) {
-	t, err := openTable(strings.NewReader(string(head)))
+	t, err := openTable("", strings.NewReader(string(head)))
 	if err != nil {
 		return false, "no line of column names"
 	}
@@ -420,7 +420,7 @@ func SniffCSV(head []byte) (ok bool, why string) {
 	}
 	rows, good := 0, 0
 	for rows < 50 {
-		rec, err := t.csv.Read()
+		rec, _, err := t.csv.Read()
 		if err != nil {
 			break
 		}
@@ -485,16 +485,12 @@ func isGaugeName(name string) bool {
 
 // A table is text in columns below a line of names.
 type table struct {
-	csv    *csv.Reader
-	text   *peeker
+	csv    *csvtext.Reader
 	header []string
 	above  []string // lines of something else that were skipped
 }
 
-// skipped is how many lines stand before the names of the columns.
-func (t *table) skipped() int { return t.text.lines }
-
-func openTable(r io.Reader) (*table, error) {
+func openTable(path string, r io.Reader) (*table, error) {
 	b := newPeeker(r)
 	first, err := b.firstLine()
 	if err != nil {
@@ -515,14 +511,12 @@ func openTable(r io.Reader) (*table, error) {
 			return nil, err
 		}
 	}
-	c := csv.NewReader(b)
-	c.Comma = separator(first)
-	c.FieldsPerRecord, c.LazyQuotes, c.TrimLeadingSpace, c.ReuseRecord = -1, true, true, true
-	header, err := c.Read()
+	c := csvtext.NewReader(path, b, csvtext.Form{Comma: separator(first), Lazy: true, Trim: true, Above: b.lines})
+	header, _, err := c.Read()
 	if err != nil {
 		return nil, err
 	}
-	t := &table{csv: c, text: b, above: above}
+	t := &table{csv: c, above: above}
 	for _, h := range header {
 		t.header = append(t.header, strings.TrimSpace(h))
 	}
@@ -545,7 +539,7 @@ func separator(line string) rune {
 
 // DecodeCSV reads a table of gauges over time into scrapes for Assemble.
 func DecodeCSV(ctx context.Context, path string, r io.Reader, in *serving.Input) ([]*Scrape, error) {
-	t, err := openTable(r)
+	t, err := openTable(path, r)
 	if err != nil {
 		return nil, &serving.FormatError{At: serving.Pos{Path: path, Line: 1}, Format: FormatCSV, Found: "no line of column names", Want: "a column of time and columns of numbers"}
 	}
@@ -556,32 +550,10 @@ func DecodeCSV(ctx context.Context, path string, r io.Reader, in *serving.Input)
 	ms := strings.HasSuffix(plainName(t.header[at]), "_ms")
 	p := newPoll(path, in)
 	names := pollNames(p, t.header, at)
-	for n := 0; ; n++ {
-		if n%1024 == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		rec, err := t.csv.Read()
-		if err == io.EOF {
-			break
-		}
-		if errors.Is(err, errLongRow) {
-			in.Problems.Add(serving.Problem{At: serving.Pos{Path: path, Row: int64(n + 1)}, Message: err.Error() + "; it and what follows are left out"})
-			break
-		}
-		t.text.rowEnded()
-		var pe *csv.ParseError
-		if errors.As(err, &pe) {
-			in.Problems.AddKind("csv", serving.Problem{At: serving.Pos{Path: path, Line: pe.Line + t.skipped()}, Message: pe.Err.Error() + "; the row is left out"})
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		line, _ := t.csv.FieldPos(0)
-		pos := serving.Pos{Path: path, Line: line + t.skipped()}
+	_, err = t.csv.Each(ctx, &in.Problems, func(rec []string, pos serving.Pos) error {
 		if len(rec) != len(t.header) {
 			in.Problems.AddKind("width", serving.Problem{At: pos, Message: fmt.Sprintf("the row has %d columns, want %d; it is left out", len(rec), len(t.header))})
-			continue
+			return nil
 		}
 		ls := labels.NewScratchBuilder(2)
 		for i, l := range names.labels {
@@ -591,7 +563,7 @@ func DecodeCSV(ctx context.Context, path string, r io.Reader, in *serving.Input)
 		}
 		ls.Sort()
 		if !p.row(rec[at], ms, pos, ls.Labels()) {
-			continue
+			return nil
 		}
 		p.head(t.header[at], "time", p.timeUnit(ms))
 		for i, c := range rec {
@@ -599,6 +571,10 @@ func DecodeCSV(ctx context.Context, path string, r io.Reader, in *serving.Input)
 				p.cell(t.header[i], c)
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	scrapes, err := p.finish()
 	if note := columns.PreludeNote(t.above); note != "" && err == nil {

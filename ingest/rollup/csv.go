@@ -1,17 +1,15 @@
 package rollup
 
 import (
-	"bufio"
 	"bytes"
 	"context"
-	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
 	"math"
 	"strconv"
 	"strings"
 
+	"github.com/vreport/vreport/ingest/csvtext"
 	"github.com/vreport/vreport/ingest/serving"
 )
 
@@ -22,26 +20,19 @@ func SniffCSV(head []byte) (bool, string) {
 	if !bytes.Contains(line, []byte(colKind)) {
 		return false, "no column " + colKind
 	}
-	h, err := csv.NewReader(bytes.NewReader(append(bytes.TrimPrefix(line, []byte(bom)), '\n'))).Read()
+	h, err := csvtext.Header(head)
 	if err != nil {
 		return false, "the first line is no CSV"
 	}
 	return Sniff(h)
 }
 
-const bom = "\xef\xbb\xbf"
-
 // DecodeCSV reads a rollup from CSV. Empty fields, \N and NULL are no value.
 func DecodeCSV(ctx context.Context, path string, r io.Reader, in *serving.Input) (*serving.Rollup, error) {
-	br := bufio.NewReaderSize(r, 256<<10)
-	if head, _ := br.Peek(3); string(head) == bom {
-		br.Discard(3)
-	}
-	cr := csv.NewReader(&lineLimit{r: br, left: maxLine})
-	cr.ReuseRecord, cr.FieldsPerRecord = true, -1
-	header, err := cr.Read()
+	table := csvtext.NewReader(path, r, csvtext.Form{})
+	header, at, err := table.Read()
 	if err != nil {
-		return nil, csvError(path, err)
+		return nil, &serving.FormatError{At: at, Format: Format, Found: fmt.Sprintf("no readable CSV: %v", err), Want: "a rollup", Remedy: "take the whole result of the query"}
 	}
 	header = append([]string(nil), header...)
 	if ok, why := Sniff(header); !ok {
@@ -50,46 +41,21 @@ func DecodeCSV(ctx context.Context, path string, r io.Reader, in *serving.Input)
 	fillFields(in, header)
 	b := NewBuilder(path, &in.Problems)
 	f := newFields(header)
-	for n := 0; ; n++ {
-		if n&4095 == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		rec, err := cr.Read()
-		if err == io.EOF {
-			break
-		}
-		var bad *csv.ParseError
-		if errors.As(err, &bad) {
-			b.problem(serving.Pos{Path: path, Line: bad.Line}, "", "no CSV record: %v", bad.Err)
-			continue
-		}
-		if err != nil {
-			return nil, csvError(path, err)
-		}
+	_, err = table.Each(ctx, &in.Problems, func(rec []string, at serving.Pos) error {
 		in.Records++
-		line, _ := cr.FieldPos(0)
-		at := serving.Pos{Path: path, Line: line}
 		if len(rec) != len(header) {
 			b.problem(at, "", "%d fields, want %d", len(rec), len(header))
-			continue
+			return nil
 		}
 		if !f.parse(rec, b, at) {
-			continue
+			return nil
 		}
-		if err := b.Add(&f.row, at); err != nil {
-			return nil, err
-		}
+		return b.Add(&f.row, at)
+	})
+	if err != nil {
+		return nil, err
 	}
 	return b.Rollup()
-}
-
-func csvError(path string, err error) error {
-	var fe *serving.FormatError
-	if errors.As(err, &fe) {
-		fe.At.Path = path
-		return fe
-	}
-	return &serving.FormatError{At: serving.Pos{Path: path}, Format: Format, Found: fmt.Sprintf("no readable CSV: %v", err), Want: "a rollup", Remedy: "take the whole result of the query"}
 }
 
 // fillFields tells what became of the columns.
@@ -102,29 +68,6 @@ func fillFields(in *serving.Input, header []string) {
 		}
 		in.Fields = append(in.Fields, f)
 	}
-}
-
-// maxLine bounds a line: the spec of a rollup is one field.
-const maxLine = 8 << 20
-
-// A lineLimit reads lines of bounded length: a quote that never closes must not
-// take the whole file into memory.
-type lineLimit struct {
-	r    io.Reader
-	left int
-}
-
-// Read implements io.Reader.
-func (l *lineLimit) Read(b []byte) (int, error) {
-	n, err := l.r.Read(b)
-	if i := bytes.LastIndexByte(b[:n], '\n'); i >= 0 {
-		l.left = maxLine - (n - i)
-		return n, err
-	}
-	if l.left -= n; l.left < 0 {
-		return 0, &serving.FormatError{Format: Format, Found: fmt.Sprintf("a line of more than %d bytes", maxLine), Want: "a rollup"}
-	}
-	return n, err
 }
 
 // fields says where each column of a rollup stands in a record.

@@ -76,6 +76,20 @@ func TestDamagedRows(t *testing.T) {
 	}
 }
 
+// A quote that never closes costs its row and what follows.
+func TestEndlessRow(t *testing.T) {
+	var b strings.Builder
+	if err := WriteCSV(&b, sample()); err != nil {
+		t.Fatal(err)
+	}
+	in := &serving.Input{}
+	r, err := DecodeCSV(t.Context(), "f.csv", strings.NewReader(b.String()+"n,\""+strings.Repeat("a\n", 16<<20)), in)
+	at := fmt.Sprintf("f.csv:%d: a record of more than 16 MiB", strings.Count(b.String(), "\n")+1)
+	if l := in.Problems.List(); err != nil || r == nil || len(l) != 1 || !strings.HasPrefix(l[0].String(), at) {
+		t.Errorf("%v, problems %v, want one %s", err, l, at)
+	}
+}
+
 // A file that is not of this layout is refused as a whole.
 func TestOtherLayout(t *testing.T) {
 	text := "vreport_rollup,spec\nspec,\"{\"\"layout\"\":\"\"log-linear/5\"\"}\"\n"

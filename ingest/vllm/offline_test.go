@@ -277,13 +277,18 @@ func TestSweepCSV(t *testing.T) {
 	if _, ok := runs[1].Setting("max_num_seqs"); ok || runs[1].Load.MaxConcurrency.OK {
 		t.Errorf("an empty cell is a value: %+v", runs[1])
 	}
-	if runs[1].Source.Row != 2 || runs[1].Source.Line != 3 {
+	if runs[1].Source.Line != 3 {
 		t.Errorf("the second run stands at %v", runs[1].Source)
 	}
 	for _, other := range []string{"a,b,c\n1,2,3\n", ",date,backend,model_id,run_number\n", "Metric,avg,min,max,p99\n", ""} {
 		if ok, _ := SniffSweepCSV([]byte(other)); ok {
 			t.Errorf("%q is taken for a sweep's table", other)
 		}
+	}
+	// A quote that never closes costs its row and what follows.
+	runs, in = decodeText(t, DecodeSweepCSV, "summary.csv", text+"4,\""+strings.Repeat("a\n", 16<<20))
+	if l := in.Problems.List(); len(runs) != 2 || len(l) != 2 || !strings.HasPrefix(l[1].String(), "summary.csv:6: a record of more than 16 MiB") {
+		t.Errorf("%d runs, problems %v", len(runs), l)
 	}
 }
 

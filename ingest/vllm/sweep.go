@@ -3,14 +3,13 @@ package vllm
 import (
 	"bytes"
 	"context"
-	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/vreport/vreport/ingest/csvtext"
 	"github.com/vreport/vreport/ingest/jsonscan"
 	"github.com/vreport/vreport/ingest/serving"
 )
@@ -142,8 +141,7 @@ func (f *failureRecord) message() string {
 // SniffSweepCSV says whether a text starts like the summary.csv of a sweep: a
 // pandas table of serve results, whose first column is an index without a name.
 func SniffSweepCSV(head []byte) (ok bool, why string) {
-	line, _, _ := bytes.Cut(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), []byte("\n"))
-	names, err := csv.NewReader(bytes.NewReader(line)).Read()
+	names, err := csvtext.Header(head)
 	if err != nil || len(names) < 5 {
 		return false, "no CSV header in the first line"
 	}
@@ -164,33 +162,22 @@ func SniffSweepCSV(head []byte) (ok bool, why string) {
 // is a value that this run does not have.
 func DecodeSweepCSV(ctx context.Context, path string, r io.Reader, in *serving.Input) ([]*serving.Run, error) {
 	d := &serveDecoder{ctx: ctx, path: path, r: jsonscan.NewReader(path, strings.NewReader("")), in: in, seen: map[string]bool{}}
-	table := csv.NewReader(r)
-	table.FieldsPerRecord, table.ReuseRecord, table.LazyQuotes = -1, true, true
-	names, err := table.Read()
+	table := csvtext.NewReader(path, r, csvtext.Form{Lazy: true})
+	names, at, err := table.Read()
 	if err != nil {
-		return nil, &serving.FormatError{At: serving.Pos{Path: path, Line: 1}, Format: FormatSweep, Found: "no CSV header: " + err.Error(), Want: "the summary.csv of a sweep"}
+		return nil, &serving.FormatError{At: at, Format: FormatSweep, Found: "no CSV header: " + err.Error(), Want: "the summary.csv of a sweep"}
 	}
 	names = slices.Clone(names)
-	names[0] = "" // a byte order mark may stand there
-	for row := int64(1); ; row++ {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		cells, err := table.Read()
-		if err == io.EOF {
-			break
-		}
-		var bad *csv.ParseError
-		if err != nil && !errors.As(err, &bad) {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		line, _ := table.FieldPos(0)
-		at := serving.Pos{Path: path, Line: line, Row: row}
-		if err != nil || len(cells) > len(names) {
+	_, err = table.Each(ctx, &in.Problems, func(cells []string, at serving.Pos) error {
+		if len(cells) > len(names) {
 			in.Problems.AddKind("row", serving.Problem{At: at, Message: fmt.Sprintf("%d cells, want %d as the header has names: the row is left out", len(cells), len(names))})
-			continue
+			return nil
 		}
 		d.row(names, cells, at)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	in.Records = int64(len(d.runs))
 	if d.warmups > 0 {
