@@ -107,7 +107,7 @@ func (v *incidentView) rowTrack(s *source) *track {
 		bins[i] = append(bins[i], r)
 	}
 	at := func(t float64) int64 { return v.u.origin + int64(math.Round(t*1e9)) }
-	k := &track{label: s.label, relative: v.u.relative, step: int64(step * 1e9), from: at(first), to: at(first + float64(n)*step)}
+	k := &track{label: s.label, relative: v.u.relative, step: int64(step * 1e9), phase: at(first), from: at(first), to: at(first + float64(n)*step)}
 	side := s.rows.side
 	add := func(metric, st, panel string, u serving.Unit, value func(i int) float64) {
 		starts, until, values := make([]int64, n), make([]int64, n), make([]float64, n)
@@ -115,7 +115,7 @@ func (v *incidentView) rowTrack(s *source) *track {
 			starts[i], until[i] = k.from+int64(i)*k.step, k.from+int64(i+1)*k.step
 			values[i] = value(i)
 		}
-		k.add(TimelineSeries{Metric: metric, Stat: st, Label: s.label, Unit: u, Side: side, Panel: panel}, starts, until, values)
+		k.add(ofStretch, TimelineSeries{Metric: metric, Stat: st, Label: s.label, Unit: u, Side: side, Panel: panel}, starts, until, values)
 	}
 	every := s.rows.every
 	quantile := func(get func(*diagRow) float64, p float64) func(i int) float64 {

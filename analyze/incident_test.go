@@ -80,6 +80,22 @@ func TestIncidentIsFound(t *testing.T) {
 	}
 }
 
+// Windows of requests begin where those of the axis do, whenever the first one
+// arrived: none is drawn in two steps.
+func TestIncidentPanelsStandInTheirSteps(t *testing.T) {
+	reqs := queueing()
+	for i := range reqs {
+		reqs[i].at += 1700000000.7
+	}
+	v := Value[Incidents](reported(t, &serving.Dataset{Traces: []serving.Requests{stagedTable(reqs)}}, DefaultOptions()))
+	if v == nil || len(v.Incidents) != 1 {
+		t.Fatalf("incidents %+v, want one", v)
+	}
+	if got, want := v.Incidents[0].Panels.Points, "A point stands at the start of its step, which its figure covers."; got != want {
+		t.Errorf("points: %q, want %q", got, want)
+	}
+}
+
 // A marked window is compared with what precedes it, but not with all of the
 // past, and with what follows.
 func TestIncidentIsGiven(t *testing.T) {

@@ -300,6 +300,7 @@ type Timeline struct {
 	Counted  bool    // steps are slices whose length nothing states: a second stands for one
 	Step     float64 // seconds
 	N        int     // number of steps
+	Points   string  // what time its points are of, in words
 	Series   []TimelineSeries
 	Events   []Event
 }

@@ -83,7 +83,7 @@ func runTimeline(ctx context.Context, in *Input, rep *Report) (any, []string, er
 	if len(out.Timelines) == 0 {
 		return nil, nil, nil
 	}
-	return &out, append(notes, "A point covers the time since the point before it. Server and client figures are separate series."), nil
+	return &out, append(notes, "Server and client figures are separate series."), nil
 }
 
 // A track is one source's series on its own time axis.
@@ -107,6 +107,7 @@ type trackSeries struct {
 	at    []int64 // start of the stretch a value covers, ns, ascending
 	until []int64 // its end
 	value []float64
+	reach reach
 }
 
 // cluster puts tracks on one axis that overlap in time and are of like length:
@@ -172,9 +173,10 @@ func layOut(c []*track, annotations []Event) *Timeline {
 	if len(c) > 1 {
 		out.Title = plural(len(c), "source", "sources") + " on one time axis"
 	}
+	var drawn drawnPoints
 	for _, t := range c {
 		for _, s := range t.series {
-			if v, ok := s.resample(from, step, out.N); ok {
+			if v, ok := s.resample(from, step, out.N, &drawn); ok {
 				s.TimelineSeries.Values, s.TimelineSeries.Half = v, t.half
 				out.Series = append(out.Series, s.TimelineSeries)
 			}
@@ -186,6 +188,7 @@ func layOut(c []*track, annotations []Event) *Timeline {
 			out.Events = append(out.Events, a)
 		}
 	}
+	out.Points = drawn.note()
 	out.Series = withoutRare(out.Series)
 	out.Events = boundEvents(out.Events, maxLogEvents)
 	slices.SortStableFunc(out.Series, func(a, b TimelineSeries) int { return cmp.Compare(panelRank(a), panelRank(b)) })
@@ -207,9 +210,23 @@ func panelRank(s TimelineSeries) int {
 
 func mod(a, b int64) int64 { return ((a % b) + b) % b }
 
+// stepsOf are the steps that a stretch is drawn in: those of which it covers a half
+// at least, so that one a few milliseconds off the axis is not drawn twice; if there
+// are none, that of its middle.
+func stepsOf(at, until, step int64) (first, last int) {
+	floor := func(t int64) int { return int((t - mod(t, step)) / step) }
+	half := (step + 1) / 2
+	first, last = floor(at+half-1), floor(until-half)
+	if last < first {
+		first = floor(at + (until-at)/2)
+		last = first
+	}
+	return first, last
+}
+
 // resample lays values onto steps. A value holds over the stretch it covers;
 // of several in one step the largest stands, so that no spike is lost.
-func (s *trackSeries) resample(from, step int64, n int) ([]float64, bool) {
+func (s *trackSeries) resample(from, step int64, n int, drawn *drawnPoints) ([]float64, bool) {
 	out := make([]float64, n)
 	for i := range out {
 		out[i] = math.NaN()
@@ -219,9 +236,10 @@ func (s *trackSeries) resample(from, step int64, n int) ([]float64, bool) {
 		if math.IsNaN(v) {
 			continue
 		}
-		first := int((s.at[k] - from) / step)
-		last := int((s.until[k] - from - 1) / step)
-		for i := max(first, 0); i <= min(max(last, first), n-1); i++ {
+		first, last := stepsOf(s.at[k]-from, s.until[k]-from, step)
+		drawn.stretch(s.reach, last-first)
+		for i := max(first, 0); i <= min(last, n-1); i++ {
+			drawn.merged = drawn.merged || !math.IsNaN(out[i]) && v != out[i]
 			if math.IsNaN(out[i]) || v > out[i] {
 				out[i] = v
 			}

@@ -91,7 +91,7 @@ func courseTrack(r *serving.Run) *track {
 		for i, n := range keep {
 			placed[i] = values[n]
 		}
-		k.add(TimelineSeries{Metric: metric, Stat: stat, Label: r.Label, Unit: unit, Side: serving.Client, Panel: panel}, at, until, placed)
+		k.add(ofStretch, TimelineSeries{Metric: metric, Stat: stat, Label: r.Label, Unit: unit, Side: serving.Client, Panel: panel}, at, until, placed)
 	}
 	add(PanelThroughput, serving.PerSecond, "requests_per_s", "started", c.Of(serving.RateRequests, ""))
 	if decoded := c.Of(serving.RateDecoded, "mean"); decoded != nil {

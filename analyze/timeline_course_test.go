@@ -119,6 +119,9 @@ func TestCourseTimeline(t *testing.T) {
 			if d := cmp.Diff(tc.marks, marksOf(tl)); d != "" {
 				t.Errorf("events (-want +got):\n%s", d)
 			}
+			if want := "A point stands at the start of its step, which its figure covers."; tl.Points != want {
+				t.Errorf("points: %q, want %q", tl.Points, want)
+			}
 			for _, s := range tl.Series {
 				if s.Side != serving.Client || s.Label != "run" {
 					t.Errorf("series %s at the %s of %s", s.Metric, s.Side, s.Label)

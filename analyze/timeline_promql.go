@@ -86,7 +86,7 @@ func queryTrack(q Query, expr string, results []promql.Result, step time.Duratio
 			k.from = at[0]
 		}
 		k.to = max(k.to, until[len(until)-1])
-		k.add(TimelineSeries{Metric: q.Name, Label: q.Name, By: r.Labels, Unit: serving.NoUnit, Side: serving.ServerSide, Panel: PanelPromQL, PromQL: expr}, at, until, r.V)
+		k.add(ofExpression, TimelineSeries{Metric: q.Name, Label: q.Name, By: r.Labels, Unit: serving.NoUnit, Side: serving.ServerSide, Panel: PanelPromQL, PromQL: expr}, at, until, r.V)
 	}
 	if len(k.series) == 0 {
 		return nil

@@ -19,7 +19,7 @@ func serverTrack(v serverView) *track {
 		return nil
 	}
 	times := v.Times[v.from:v.to]
-	k := &track{label: v.Label, relative: v.Relative, from: times[0], to: times[len(times)-1], step: usualInterval(times)}
+	k := &track{label: v.Label, relative: v.Relative, phase: times[0], from: times[0], to: times[len(times)-1], step: usualInterval(times)}
 	if k.step <= 0 {
 		return nil
 	}
@@ -52,9 +52,9 @@ func usualInterval(times []int64) int64 {
 	return d[len(d)/2]
 }
 
-func (k *track) add(s TimelineSeries, at, until []int64, values []float64) {
+func (k *track) add(r reach, s TimelineSeries, at, until []int64, values []float64) {
 	if slices.ContainsFunc(values, func(v float64) bool { return !math.IsNaN(v) }) {
-		k.series = append(k.series, trackSeries{s, at, until, values})
+		k.series = append(k.series, trackSeries{s, at, until, values, r})
 	}
 }
 
@@ -74,7 +74,11 @@ func (k *track) gauges(v serverView, times []int64) {
 		if !ok || len(g.By) > 0 {
 			continue
 		}
-		k.add(TimelineSeries{Metric: string(g.Name), Label: v.Label, By: g.By, Unit: g.Unit, Side: serving.ServerSide, Panel: panel, PromQL: g.PromQL},
+		r := ofMoment
+		if g.Name == serving.PromptRate || g.Name == serving.GenerationRate {
+			r = ofBefore
+		}
+		k.add(r, TimelineSeries{Metric: string(g.Name), Label: v.Label, By: g.By, Unit: g.Unit, Side: serving.ServerSide, Panel: panel, PromQL: g.PromQL},
 			times, until, g.Values[v.from:v.to])
 	}
 }
@@ -127,7 +131,7 @@ func (k *track) rates(v serverView, times []int64) {
 		if !c.rate {
 			st = "increase"
 		}
-		k.add(TimelineSeries{Metric: c.metric, Stat: st, Label: v.Label, Unit: c.unit, Side: serving.ServerSide, Panel: c.panel,
+		k.add(ofStretch, TimelineSeries{Metric: c.metric, Stat: st, Label: v.Label, Unit: c.unit, Side: serving.ServerSide, Panel: c.panel,
 			PromQL: v.rateQuery(c.name, st)}, times[:len(times)-1], times[1:], values)
 	}
 }
@@ -201,7 +205,7 @@ func (k *track) quantiles(v serverView, times []int64) {
 					}
 				}
 			}
-			k.add(TimelineSeries{Metric: string(m), Stat: serving.QuantileName(p), Label: v.Label, Unit: serving.Seconds, Side: serving.ServerSide, Panel: latencyPanel(m)},
+			k.add(ofStretch, TimelineSeries{Metric: string(m), Stat: serving.QuantileName(p), Label: v.Label, Unit: serving.Seconds, Side: serving.ServerSide, Panel: latencyPanel(m)},
 				times[:len(times)-1], times[1:], values)
 		}
 	}

@@ -63,6 +63,9 @@ func timelineNote(t *analyze.Timeline, panels []timePanel) string {
 	} else {
 		s += " Times are UTC."
 	}
+	if t.Points != "" {
+		s += " " + t.Points
+	}
 	left := len(t.Series)
 	for _, p := range panels {
 		left -= len(p.series)
