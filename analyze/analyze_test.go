@@ -275,6 +275,18 @@ func TestTimelineOfGPUs(t *testing.T) {
 	}
 }
 
+// That no request ended some way is known where it is known how each ended.
+func TestOutcomesAreAllCounted(t *testing.T) {
+	reqs := steady(20, 10, 20)
+	reqs[3].outcome, reqs[5].outcome = serving.Timeout, serving.Cancelled
+	rep := analyzed(t, &serving.Dataset{Traces: []serving.Requests{newTable("t", serving.Client, reqs)}}, DefaultOptions())
+	got := Value[Slices](rep).Datasets[0].All.Counts.Outcomes
+	want := map[string]int64{"ok": 18, "error": 0, "timeout": 1, "cancelled": 1, "incomplete": 0}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("outcomes (-want +got):\n%s", d)
+	}
+}
+
 // A window without a request has a rate of 0 and no latency.
 func TestQuietWindowsAreZeroNotMissing(t *testing.T) {
 	reqs := steady(20, 10, 20)

@@ -172,9 +172,7 @@ func (t *table) countsOf(c *cube.Cell) Counts {
 	out.Outcomes = map[string]int64{}
 	out.Failed = serving.Some(c.Sent - c.Outcomes[serving.OK] - c.Outcomes[serving.Incomplete])
 	for o, n := range c.Outcomes {
-		if n > 0 {
-			out.Outcomes[serving.Outcome(o).String()] = n
-		}
+		out.Outcomes[serving.Outcome(o).String()] = n // that there were none is known, too
 	}
 	return out
 }
