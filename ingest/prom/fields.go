@@ -65,7 +65,7 @@ func foldName(name string, isHistogram func(string) bool) (f serving.Field, crea
 		f = serving.Field{Name: familyOf(name, m.part), As: m.row.figures(), Unit: unitName(m.row.unit), How: "dialect"}
 		switch m.row.kind {
 		case info:
-			f.As = "info"
+			f.As, f.Unit = "info", "" // its value is always 1
 		case startTime:
 			f.As, f.Unit = "restarts", "s"
 		}

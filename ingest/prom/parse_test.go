@@ -336,6 +336,7 @@ other_count 4.0
 untyped_bucket{le="1"} 2.0
 untyped_count 3.0
 plain_count 3.0
+vllm:cache_config_info{block_size="16"} 1.0
 `)
 	var got []string
 	for _, f := range in.Fields {
@@ -347,12 +348,12 @@ plain_count 3.0
 		"vllm:time_to_first_token_seconds ttft s dialect",
 		"vllm:iteration_tokens_total iterations  dialect",
 		"vllm:request_inference_time_seconds   prefill and decode are read instead",
-		"other", "untyped", "plain_count",
+		"other", "untyped", "plain_count", "vllm:cache_config_info info  dialect",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if in.Note != "vLLM: 4 of 8 families are used" || in.Format != Format {
+	if in.Note != "vLLM: 5 of 9 families are used" || in.Format != Format {
 		t.Errorf("note %q, format %q", in.Note, in.Format)
 	}
 }
