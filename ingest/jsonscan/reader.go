@@ -8,6 +8,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -362,9 +363,16 @@ func found(syn *jsontext.SyntacticError) string {
 // byte or all of it, depending on where a read of the input ended. So it does
 // with what follows a backslash.
 func wholeCharacter(message string) string {
-	if before, rest, ok := strings.Cut(message, `invalid escape sequence "\\`); ok {
-		n := strings.IndexFunc(rest, func(c rune) bool { return c >= 0x80 || c == '\\' || c == '"' })
-		return before + "invalid escape sequence \\" + rest[:max(n, 0)] + " in a string"
+	const escape = "invalid escape sequence "
+	if before, rest, ok := strings.Cut(message, escape); ok {
+		shown := rest
+		if quoted, err := strconv.QuotedPrefix(rest); err == nil { // in either kind of quotes
+			shown, _ = strconv.Unquote(quoted)
+		}
+		if n := strings.IndexFunc(shown, func(c rune) bool { return c >= utf8.RuneSelf }); n >= 0 {
+			shown = shown[:n]
+		}
+		return before + escape + shown + " in a string"
 	}
 	const at = "invalid character '"
 	before, rest, ok := strings.Cut(message, at)
