@@ -142,5 +142,7 @@ func FuzzNumbers(f *testing.F) {
 	}
 	f.Add([]byte("\"\"\"\"\"000000000\xbb(\xecgb\x9e\\u00\x8b\xd6"), byte('"')) // an escape that a read may cut
 	f.Add([]byte("\"\"\"\"\"000000000\xbb(\xecgb\x9e\\u0K\xd6"), byte('O'))
+	f.Add([]byte("\"\"\"\"\"000000000\xbb(\xecgb\x9e\\u0K\""), byte('4'))
+	f.Add([]byte("\"\"::\n"), byte(1))
 	f.Fuzz(func(t *testing.T, in []byte, n byte) { checkWalk(t, in, int(n%17)+1) })
 }

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -270,8 +270,13 @@ func (r *Reader) Line() int { return r.lineAt(0) }
 // NextLine is the 1-based line on which the next value starts.
 func (r *Reader) NextLine() int {
 	r.decoder().PeekKind() // fills the buffer up to the next token
+	const space = " \t\r\n"
 	rest := r.dec.UnreadBuffer()
-	return r.lineAt(len(rest) - len(bytes.TrimLeft(rest, " \t\r\n,:")))
+	next := bytes.TrimLeft(rest, space)
+	if len(next) > 0 && (next[0] == ',' || next[0] == ':') { // a second one is no separator
+		next = bytes.TrimLeft(next[1:], space)
+	}
+	return r.lineAt(len(rest) - len(next))
 }
 
 // lineAt returns the line of a byte of the unread buffer. The filter knows how
@@ -359,6 +364,9 @@ func found(syn *jsontext.SyntacticError) string {
 	return "not JSON"
 }
 
+// escapeOf is what of an escape sequence is there whatever follows it.
+var escapeOf = regexp.MustCompile(`^\\(u[0-9a-fA-F]{0,4}|[[:ascii:]])?`)
+
 // wholeCharacter names no character beyond ASCII: the decoder shows its first
 // byte or all of it, depending on where a read of the input ended. So it does
 // with what follows a backslash.
@@ -369,9 +377,7 @@ func wholeCharacter(message string) string {
 		if quoted, err := strconv.QuotedPrefix(rest); err == nil { // in either kind of quotes
 			shown, _ = strconv.Unquote(quoted)
 		}
-		if n := strings.IndexFunc(shown, func(c rune) bool { return c >= utf8.RuneSelf }); n >= 0 {
-			shown = shown[:n]
-		}
+		shown = escapeOf.FindString(shown)
 		return before + escape + shown + " in a string"
 	}
 	const at = "invalid character '"
