@@ -98,8 +98,7 @@ func sourcesOf(ctx context.Context, in *Input) (out []*source, notes []string, e
 			return nil, nil, err
 		}
 	}
-	runs := slices.DeleteFunc(slices.Clone(in.Data.Runs), func(r *serving.Run) bool { return r.Requests == nil })
-	if j, err := joinRuns(ctx, in, runs); err != nil {
+	if j, err := joinRuns(ctx, in, in.joinable()); err != nil {
 		return nil, nil, err
 	} else if j != nil {
 		out = append(out, j)
@@ -122,17 +121,22 @@ func (in *Input) rowsOf(ctx context.Context, src serving.Requests, w cube.Window
 	return readRows(ctx, src, w)
 }
 
-// joinRuns reads runs of one offered rate one after the other, as one table.
-// Runs at several loads are a sweep, in which a change of latency is what was
-// asked for.
-func joinRuns(ctx context.Context, in *Input, runs []*serving.Run) (*source, error) {
+// joinable returns the runs with requests in the order they were started, if they
+// are of one offered rate. Runs at several loads are a sweep, in which a change of
+// latency is what was asked for.
+func (in *Input) joinable() []*serving.Run {
+	runs := slices.DeleteFunc(slices.Clone(in.Data.Runs), func(r *serving.Run) bool { return r.Requests == nil })
 	for _, r := range runs {
 		if r.Load != runs[0].Load || r.Model != runs[0].Model || len(runs) > 1 && r.Load.Mode != serving.OpenLoop {
-			return nil, nil
+			return nil
 		}
 	}
-	runs = slices.Clone(runs)
 	slices.SortStableFunc(runs, func(a, b *serving.Run) int { return strings.Compare(a.Started.Or(""), b.Started.Or("")) })
+	return runs
+}
+
+// joinRuns takes the requests of runs one after the other, as one table.
+func joinRuns(ctx context.Context, in *Input, runs []*serving.Run) (*source, error) {
 	var all *rowSource
 	for _, r := range runs {
 		rs, err := in.rowsOf(ctx, r.Requests, in.windowOf(func() int { return in.sides.sideOf(r) }))

@@ -74,7 +74,7 @@ func (in *Input) fill(ctx context.Context) error {
 
 // watchRows has the scan pick out the requests that a diagnosis looks at.
 func (t *table) watchRows(in *Input) {
-	if in.sides != nil || t.roll != nil {
+	if in.sides != nil || t.roll != nil || t.run != nil && !slices.Contains(in.joinable(), t.run) {
 		return
 	}
 	if t.rows = newRowReader(t.src, t.plan.Window); t.rows != nil {
