@@ -18,7 +18,7 @@ import (
 
 // gatherBytes bounds the values that are kept at a time: where they are more,
 // some metrics wait for a scan of their own.
-var gatherBytes = 112 << 20
+var gatherBytes = 80 << 20
 
 // A hold keeps the wanted values of one metric in one family.
 type hold struct {
@@ -108,11 +108,7 @@ func (f *finisher) gather(ctx context.Context, src serving.Requests) error {
 		}
 		s.pool = pagePool{}
 	}
-	runtime.GC()
 	room := f.plan.room()
-	if _, without := f.kept.settle(len(src.Parts())); len(without) == 0 {
-		room /= 2 // another scan costs little where no dimension has to be read
-	}
 	var round []int
 	total := 0
 	for m := range holds {
@@ -200,6 +196,7 @@ func (h *hold) want(m int, p *pending) {
 
 // round scans once more for some metrics, and settles them.
 func (f *finisher) round(ctx context.Context, src serving.Requests, metrics []int, holds [][]*hold) error {
+	runtime.GC() // histograms, or the values of the round before, leave room for these
 	for _, m := range metrics {
 		for _, h := range holds[m] {
 			if h != nil {
