@@ -370,7 +370,7 @@ func (g *gatherer) place(c *chunk) error {
 			if s.f.dense {
 				r.slots = s.slotsOf(r.slots, r.ids)
 			} else {
-				g.sorter.sort(&r.order, r.ids, len(s.table.keys))
+				sortLeaves(&g.sorter, &r.order, r.ids, len(s.table.keys))
 			}
 		}
 	}
