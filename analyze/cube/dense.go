@@ -17,9 +17,9 @@ const denseBytes = 8 << 20
 // it is 16 octaves.
 const windowOctaves = 16
 
-// maxDenseBits bounds values in fixed point, so that the squares of sumRows of
-// them add up to less than 2^128.
-const maxDenseBits = 54
+// maxDenseBits bounds values in fixed point (1024 s): a word has room for a bucket
+// beside them, and the squares of sumRows of them add up to less than 2^128.
+const maxDenseBits = 50
 
 // A place is the window of a metric's scale that has counters. All goroutines
 // use the one that the first of them found, and so do families of one scale.

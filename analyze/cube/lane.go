@@ -6,20 +6,24 @@ import (
 )
 
 // A lane is the values of one metric of a chunk on their way to the histograms
-// of dense families: a bucket and a number in fixed point a value, so that no
-// family has anything to foresee. Missing values have a bucket of their own and
-// add nothing to sums, and so do those beyond the window, which are listed too.
+// of dense families: a word a value that holds its bucket and the value in fixed
+// point, so that no family has anything to foresee. Missing values have a bucket
+// of their own and add nothing to sums, and so do those beyond the window, which
+// are listed too.
 type lane struct {
 	x    []float64
-	k    []uint16 // bucket, counted from the window's first; width: zero; width+1: none
-	q    []uint64 // in fixed point
+	w    []uint64 // bucket<<maxDenseBits | value in fixed point
 	rest []uint32 // where there is a value beyond the window
 }
 
+// bucket returns the bucket of a word, counted from the window's first; width:
+// zero; width+1: none.
+func bucket(w uint64) uint64 { return w >> maxDenseBits }
+
 // load sorts the values of a column by what is to be done with them.
 func (l *lane) load(p *place, unit float64, x []float64) {
-	l.x, l.k, l.q, l.rest = x, sized(l.k, len(x)), sized(l.q, len(x)), sized(l.rest, len(x))
-	bucket, q, rest := l.k[:len(x)], l.q[:len(x)], l.rest[:len(x)]
+	l.x, l.w, l.rest = x, sized(l.w, len(x)), sized(l.rest, len(x))
+	words, rest := l.w[:len(x)], l.rest[:len(x)]
 	shift, base, width := p.shift&63, p.base, p.width
 	n := 0
 	for i, v := range x {
@@ -27,15 +31,14 @@ func (l *lane) load(p *place, unit float64, x []float64) {
 		// of the window written over.
 		rest[n] = uint32(i)
 		f := math.Float64bits(v)
-		k, f40 := f>>shift-base, uint64(int64(v*unit+0.5))
-		in := uint64(1)
+		k, q, in := f>>shift-base, uint64(int64(v*unit+0.5)), uint64(1)
 		if k >= width {
-			k, f40, in = width+1, 0, 0
+			k, q, in = width+1, 0, 0
 		}
 		if f<<1 == 0 {
 			k = width
 		}
-		bucket[i], q[i] = uint16(k), f40
+		words[i] = k<<maxDenseBits | q
 		n += int(1 - in)
 	}
 	l.rest = rest[:0]
@@ -62,7 +65,7 @@ func (s *stock) fill(m int, b *slab, unit float64, l *lane, o *leafOrder) {
 		}
 		for len(rows) > 0 {
 			n := min(len(rows), sumRows)
-			s.tally(m, b, uint16(slot), l.k, l.q, rows[:n])
+			s.tally(m, b, uint16(slot), l.w, rows[:n])
 			rows = rows[n:]
 		}
 	}
@@ -72,17 +75,16 @@ func (s *stock) fill(m int, b *slab, unit float64, l *lane, o *leafOrder) {
 const sumRows = 1 << (64 - maxDenseBits)
 
 // tally counts some values of a leaf that has a histogram.
-func (s *stock) tally(m int, b *slab, slot uint16, bucket []uint16, q []uint64, rows []uint32) {
+func (s *stock) tally(m int, b *slab, slot uint16, words []uint64, rows []uint32) {
 	counts := b.counts[uint64(slot)*b.stride:][:b.width+2]
 	var sum, s0, s1, c uint64
-	q = q[:len(bucket)]
 	for _, row := range rows {
-		k := bucket[row]
-		n := &counts[k]
+		w := words[row]
+		n := &counts[bucket(w)]
 		if *n++; *n == 0 {
-			s.spill(m, b, slot, uint64(k))
+			s.spill(m, b, slot, bucket(w))
 		}
-		v := q[row]
+		v := w & (1<<maxDenseBits - 1)
 		h, l := bits.Mul64(v, v)
 		sum += v
 		s0, c = bits.Add64(s0, l, 0)
@@ -97,7 +99,7 @@ func (s *stock) tally(m int, b *slab, slot uint16, bucket []uint16, q []uint64, 
 func (s *stock) keepRaw(m int, b *slab, unit float64, slot uint16, l *lane, rows []uint32) []uint32 {
 	t, a := &b.accounts[slot], &s.accs[m][s.owners[slot]]
 	for i, row := range rows {
-		if uint64(l.k[row]) > b.width {
+		if bucket(l.w[row]) > b.width {
 			continue
 		}
 		if len(a.raw) >= s.f.raw {
