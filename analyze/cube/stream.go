@@ -48,7 +48,6 @@ type stream struct {
 	win   *windows
 	parts []serving.Part
 	recs  []partRecord
-	errs  []error
 	told  bool // rows and problems count
 
 	free chan *chunk
@@ -59,55 +58,95 @@ type stream struct {
 // goroutine. A goroutine that finds no part left helps the others: a file may be
 // one part. Rows come in no particular order.
 func (s *scanner) stream(ctx context.Context, lay *layout, parts []serving.Part, win *windows, told bool, newTaker func() taker) ([]partRecord, error) {
-	st := &stream{scanner: s, lay: lay, win: win, parts: parts, recs: make([]partRecord, len(parts)), errs: make([]error, len(parts)), told: told}
-	s.failed = len(parts)
+	st := &stream{scanner: s, lay: lay, win: win, parts: parts, recs: make([]partRecord, len(parts)), told: told}
 	st.free, st.work = make(chan *chunk, 2*s.workers+1), make(chan *chunk)
-	next := make(chan int, len(parts))
+	var scanning sync.WaitGroup
+	scanning.Add(s.workers)
+	go func() {
+		scanning.Wait()
+		close(st.work)
+	}()
+	err := s.overParts(ctx, len(parts), func(fail func(int, error)) func(<-chan int) {
+		t := newTaker()
+		return func(next <-chan int) {
+			for i := range next {
+				fail(i, st.scanPart(ctx, i, t))
+			}
+			scanning.Done()
+			for c := range st.work {
+				fail(c.part, t.take(c))
+				st.put(c)
+			}
+		}
+	})
+	return st.recs, err
+}
+
+// A batchTaker is what a goroutine does with batches of rows as the source has
+// them, which it may not change.
+type batchTaker interface {
+	takeBatch(part int, b *serving.Batch) error
+}
+
+// batches scans some columns of all parts and gives the batches to takers, one a
+// goroutine.
+func (s *scanner) batches(ctx context.Context, want []string, parts []serving.Part, newTaker func() batchTaker) error {
+	return s.overParts(ctx, len(parts), func(fail func(int, error)) func(<-chan int) {
+		t := newTaker()
+		return func(next <-chan int) {
+			for i := range next {
+				fail(i, parts[i].Scan(ctx, want, nil, func(b *serving.Batch) error {
+					if err := s.live(ctx, i, 0); err != nil {
+						return err
+					}
+					return t.takeBatch(i, b)
+				}))
+			}
+		}
+	})
+}
+
+// overParts runs workers, one a goroutine, each of which takes the next part
+// until there is none and says how it ended. The error is that of the first part
+// that has one, or the context's.
+func (s *scanner) overParts(ctx context.Context, parts int, newWorker func(fail func(int, error)) func(next <-chan int)) error {
+	s.failed = parts
+	errs := make([]error, parts)
+	next := make(chan int, parts)
 	for i := range parts {
 		next <- i
 	}
 	close(next)
-	takers := make([]taker, s.workers)
-	for i := range takers {
-		takers[i] = newTaker()
+	fail := func(i int, err error) { s.fail(errs, i, err) }
+	workers := make([]func(<-chan int), s.workers)
+	for i := range workers {
+		workers[i] = newWorker(fail)
 	}
-	var scanning, all sync.WaitGroup
-	for _, t := range takers {
-		scanning.Add(1)
-		all.Go(func() {
-			for i := range next {
-				st.fail(i, st.scanPart(ctx, i, t))
-			}
-			scanning.Done()
-			for c := range st.work {
-				st.fail(c.part, t.take(c))
-				st.put(c)
-			}
-		})
+	var all sync.WaitGroup
+	for _, w := range workers {
+		all.Go(func() { w(next) })
 	}
-	scanning.Wait()
-	close(st.work)
 	all.Wait()
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return err
 	}
-	if s.failed < len(parts) {
-		return nil, st.errs[s.failed]
+	if s.failed < parts {
+		return errs[s.failed]
 	}
-	return st.recs, nil
+	return nil
 }
 
 // fail notes the first error of a part.
-func (st *stream) fail(i int, err error) {
+func (s *scanner) fail(errs []error, i int, err error) {
 	if err == nil {
 		return
 	}
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	if st.errs[i] == nil || errors.Is(st.errs[i], errAbandoned) {
-		st.errs[i] = err
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if errs[i] == nil || errors.Is(errs[i], errAbandoned) {
+		errs[i] = err
 	}
-	st.failed = min(st.failed, i)
+	s.failed = min(s.failed, i)
 }
 
 func (st *stream) scanPart(ctx context.Context, i int, t taker) error {

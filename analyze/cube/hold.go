@@ -1,0 +1,225 @@
+package cube
+
+import (
+	"math"
+	"math/bits"
+	"sync"
+
+	"github.com/vreport/vreport/ingest/serving"
+)
+
+// A hold keeps the wanted values of one metric in one family.
+type hold struct {
+	stock  *stock
+	wanted []bucketSet // by leaf
+	starts []int       // of the values of each slot, and the end
+	values []float64
+	flags  *flags // of a dense family
+
+	mu    sync.Mutex // whoever has values to put in
+	rooms []room     // by slot
+}
+
+// A room is what is left of a slot's place in values.
+type room struct{ next, end int }
+
+// flags say of the buckets in a slab's window which are wanted: a look-up a
+// value.
+type flags struct {
+	*place
+	bits   []uint64 // by slot and bucket
+	slot   []uint32 // by word of bits: the slot of its first wanted bucket
+	beyond bool     // there are wanted buckets that are not in the window
+}
+
+// flag makes the flags of a metric's wanted buckets.
+func (h *hold) flag(m int) {
+	s := h.stock
+	if !s.f.dense || s.f.places.of[m] == nil {
+		return
+	}
+	f := &flags{place: s.f.places.of[m]}
+	words := f.stride()
+	f.bits, f.slot = make([]uint64, words*len(s.owners)), make([]uint32, words*len(s.owners))
+	for slot, leaf := range s.owners {
+		if slot == noSlot {
+			continue
+		}
+		for i, pg := range h.wanted[leaf] {
+			at := (i - f.page) * pageSize / 64
+			if pg == nil {
+				continue
+			}
+			if at < 0 || at >= int(f.width+63)/64 {
+				f.beyond = true
+				continue
+			}
+			n := copy(f.bits[slot*words+at:(slot+1)*words], pg.bits[:])
+			copy(f.slot[slot*words+at:][:n], pg.slot[:])
+			for k := int(f.width); k < (at+n)<<6; k++ { // the window may end within a page
+				f.bits[slot*words+k>>6] &^= 1 << (k & 63)
+				f.beyond = true
+			}
+		}
+	}
+	h.flags = f
+}
+
+// stride is how many words of bits a slot has, and a line of the cache more.
+func (f *flags) stride() int { return int(f.width+63)/64 + 8 }
+
+// number gives each wanted bucket of each leaf a slot with room for its values.
+func (h *hold) number(m int) {
+	slots := uint32(0)
+	for _, w := range h.wanted {
+		slots = w.number(slots)
+	}
+	h.starts, h.rooms = make([]int, 1, slots+1), make([]room, slots)
+	var counts page
+	for leaf, w := range h.wanted {
+		a := &h.stock.accs[m][leaf]
+		for i, pg := range w {
+			if pg == nil {
+				continue
+			}
+			for k, n := range a.page(i, &counts) {
+				if pg.bits[k>>6]>>(k&63)&1 != 0 {
+					h.starts = append(h.starts, h.starts[len(h.starts)-1]+int(n))
+				}
+			}
+		}
+	}
+}
+
+func (h *hold) want(m int, p *pending) {
+	for _, leaf := range p.leaves {
+		a := &h.stock.accs[m][leaf]
+		if a.pages == nil {
+			continue // its values are there
+		}
+		for _, w := range p.wants {
+			if w.known || a.in(w.bucket) == 0 {
+				continue
+			}
+			if h.wanted[leaf] == nil {
+				h.wanted[leaf] = make(bucketSet, len(a.pages))
+			}
+			h.wanted[leaf].add(w.bucket)
+		}
+	}
+}
+
+// hits are the values of a column that are wanted.
+type hits struct {
+	at  []uint32 // the slot, or the place of its bucket in the flags
+	row []uint32 // of flagged ones: where they stand in the column
+	x   []float64
+}
+
+// keepFlagged takes the values in wanted buckets, as keep does. A value without a
+// bit in valid is none; nil means that all are there.
+func (h *hold) keepFlagged(x []float64, slots []uint16, valid serving.Bitmap, found *hits) bool {
+	f := h.flags
+	found.at, found.row = sized(found.at, len(x)), sized(found.row, len(x))
+	hitAt, hitRow, slots := found.at[:len(x)], found.row[:len(x)], slots[:len(x)]
+	shift, base, width, stride := f.shift&63, f.base, f.width, uint32(f.stride())<<6
+	n := 0
+	for i, v := range x {
+		// There is no bit beyond the window.
+		at := uint32(slots[i])*stride + uint32(min(math.Float64bits(v)>>shift-base, width))
+		if f.bits[at>>6]>>(at&63)&1 != 0 {
+			hitAt[n], hitRow[n] = at, uint32(i)
+			n++
+		}
+	}
+	if f.beyond && !h.keepRare(x, slots, valid) {
+		return false
+	}
+	h.mu.Lock() // once a column: an atomic counter for each value waits for the cache each time
+	defer h.mu.Unlock()
+	for i, at := range hitAt[:n] {
+		row := hitRow[i]
+		if valid != nil && !valid.Get(int(row)) {
+			continue
+		}
+		w := f.bits[at>>6] & (1<<(at&63) - 1)
+		if !h.put(f.slot[at>>6]+uint32(bits.OnesCount64(w)), x[row]) {
+			return false
+		}
+	}
+	return true
+}
+
+// keepRare takes the wanted values beyond the window.
+func (h *hold) keepRare(x []float64, slots []uint16, valid serving.Bitmap) bool {
+	f := h.flags
+	for i, v := range x {
+		if math.Float64bits(v)>>f.shift-f.base < f.width || v == 0 || slots[i] == noSlot {
+			continue
+		}
+		if !isFinite(v) || valid != nil && !valid.Get(i) {
+			continue
+		}
+		slot, ok := h.wanted[h.stock.owners[slots[i]]].slot(h.stock.f.scale.index(v))
+		if !ok {
+			continue
+		}
+		h.mu.Lock()
+		ok = h.put(slot, v)
+		h.mu.Unlock()
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// keep takes the values in wanted buckets. It is false where there is no room
+// for one: there are more than the first scan saw.
+func (h *hold) keep(v *valueColumn, o *leafOrder, bucket []uint16, found *hits) bool {
+	found.at, found.x = found.at[:0], found.x[:0]
+	for k, leaf := range o.leaves {
+		w := h.wanted[leaf]
+		if w == nil {
+			continue
+		}
+		for _, row := range o.rows[o.starts[k]:o.starts[k+1]] {
+			from, to := v.span(row)
+			for i := from; i < to; i++ {
+				if b := bucket[i]; w.has(b) {
+					slot, _ := w.slot(b)
+					found.at, found.x = append(found.at, slot), append(found.x, v.x[i])
+				}
+			}
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i, slot := range found.at {
+		if !h.put(slot, found.x[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// put keeps a value of a slot. It is false where the slot is full.
+func (h *hold) put(slot uint32, x float64) bool {
+	r := &h.rooms[slot]
+	if r.next >= r.end {
+		return false
+	}
+	h.values[r.next] = x
+	r.next++
+	return true
+}
+
+// full reports whether all values came that the first scan saw.
+func (h *hold) full() bool {
+	for _, r := range h.rooms {
+		if r.next != r.end {
+			return false
+		}
+	}
+	return true
+}
