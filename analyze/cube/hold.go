@@ -23,10 +23,13 @@ type hold struct {
 // A room is what is left of a slot's place in values.
 type room struct{ next, end int }
 
-// flags say of the buckets in a slab's window which are wanted: a look-up a
-// value.
+// flags say of the buckets in a slab's window which are wanted. Of most values a
+// look at the rough bits is enough: these are a line of the cache a slot, so that
+// those of all slots are in the nearest one.
 type flags struct {
 	*place
+	rough  []uint64 // by slot and neighbouring buckets
+	coarse uint     // log2 of how many neighbours have one rough bit
 	bits   []uint64 // by slot and bucket
 	slot   []uint32 // by word of bits: the slot of its first wanted bucket
 	beyond bool     // there are wanted buckets that are not in the window
@@ -62,7 +65,25 @@ func (h *hold) flag(m int) {
 			}
 		}
 	}
+	f.blur(s.f.scale.window(), len(s.owners))
 	h.flags = f
+}
+
+// roughLine is how many rough bits a slot has: a line of the cache.
+const roughLine = 64 << 3
+
+// blur sets the rough bits.
+func (f *flags) blur(window, slots int) {
+	f.coarse = uint(bits.Len(uint(window-1) / roughLine))
+	f.rough = make([]uint64, slots*roughLine/64)
+	words := f.stride()
+	for i, w := range f.bits {
+		for ; w != 0; w &= w - 1 {
+			k := (i%words)<<6 + bits.TrailingZeros64(w)
+			at := i/words*roughLine + k>>f.coarse
+			f.rough[at>>6] |= 1 << (at & 63)
+		}
+	}
 }
 
 // stride is how many words of bits a slot has, and a line of the cache more.
@@ -120,17 +141,14 @@ type hits struct {
 // bit in valid is none; nil means that all are there.
 func (h *hold) keepFlagged(x []float64, slots []uint16, valid serving.Bitmap, found *hits) bool {
 	f := h.flags
-	found.at, found.row = sized(found.at, len(x)), sized(found.row, len(x))
-	hitAt, hitRow, slots := found.at[:len(x)], found.row[:len(x)], slots[:len(x)]
+	rows := f.candidates(x, slots, found)
+	hitAt, n := found.at, 0
 	shift, base, width, stride := f.shift&63, f.base, f.width, uint32(f.stride())<<6
-	n := 0
-	for i, v := range x {
+	for _, i := range rows {
 		// There is no bit beyond the window.
-		at := uint32(slots[i])*stride + uint32(min(math.Float64bits(v)>>shift-base, width))
-		if f.bits[at>>6]>>(at&63)&1 != 0 {
-			hitAt[n], hitRow[n] = at, uint32(i)
-			n++
-		}
+		at := uint32(slots[i])*stride + uint32(min(math.Float64bits(x[i])>>shift-base, width))
+		rows[n], hitAt[n] = i, at
+		n += int(f.bits[at>>6] >> (at & 63) & 1)
 	}
 	if f.beyond && !h.keepRare(x, slots, valid) {
 		return false
@@ -138,7 +156,7 @@ func (h *hold) keepFlagged(x []float64, slots []uint16, valid serving.Bitmap, fo
 	h.mu.Lock() // once a column: an atomic counter for each value waits for the cache each time
 	defer h.mu.Unlock()
 	for i, at := range hitAt[:n] {
-		row := hitRow[i]
+		row := rows[i]
 		if valid != nil && !valid.Get(int(row)) {
 			continue
 		}
@@ -148,6 +166,21 @@ func (h *hold) keepFlagged(x []float64, slots []uint16, valid serving.Bitmap, fo
 		}
 	}
 	return true
+}
+
+// candidates lists the values whose rough bit is set. One in five is, which is
+// hard to foresee: all are listed and the others written over.
+func (f *flags) candidates(x []float64, slots []uint16, found *hits) []uint32 {
+	found.at, found.row = sized(found.at, len(x)), sized(found.row, len(x))
+	rows, slots := found.row[:len(x)], slots[:len(x)]
+	shift, base, last, coarse, rough := f.shift&63, f.base, f.width-1, f.coarse&63, f.rough
+	n := 0
+	for i, v := range x {
+		at := uint32(slots[i])*roughLine + uint32(min(math.Float64bits(v)>>shift-base, last)>>coarse)
+		rows[n] = uint32(i)
+		n += int(rough[at>>6] >> (at & 63) & 1)
+	}
+	return rows[:n]
 }
 
 // keepRare takes the wanted values beyond the window.
