@@ -12,6 +12,7 @@ type gatherer struct {
 	holds   [][]*hold // by metric of those, by family
 	sorter  leafSorter
 	rows    []leafRows
+	rough   roughColumn
 	hits    hits
 	col     valueColumn
 }
@@ -38,6 +39,7 @@ func (g *gatherer) take(c *chunk) error {
 	for i, m := range g.metrics {
 		v := &g.col
 		v.load(c, m)
+		g.rough.place = nil
 		var made [2]bool
 		for k, h := range g.holds[i] {
 			if h == nil {
@@ -45,7 +47,7 @@ func (g *gatherer) take(c *chunk) error {
 			}
 			r := &g.rows[k]
 			if h.flags != nil {
-				if !h.keepFlagged(v.x, r.slotsOf(v), nil, &g.hits) {
+				if !h.keepFlagged(v.x, &g.rough, r.slotsOf(v), nil, &g.hits) {
 					return errChanged
 				}
 				continue
@@ -95,6 +97,7 @@ type knowingGatherer struct {
 	slots   [][]uint16 // by family: of the rows of a batch
 	flat    []uint16   // of the values of a column of lists
 	numbers []float64  // of a column of counts
+	rough   roughColumn
 	hits    hits
 }
 
@@ -117,6 +120,7 @@ func (g *knowingGatherer) takeBatch(part int, b *serving.Batch) error {
 	for i, col := range g.columns {
 		v := &b.Cols[col]
 		x, valid := g.values(v, b.N)
+		g.rough.place = nil
 		for k, h := range g.holds[i] {
 			if h == nil {
 				continue
@@ -125,7 +129,7 @@ func (g *knowingGatherer) takeBatch(part int, b *serving.Batch) error {
 			if v.Kind == serving.KindGaps {
 				slots = g.flatten(v, slots)
 			}
-			if !h.keepFlagged(x, slots, valid, &g.hits) {
+			if !h.keepFlagged(x, &g.rough, slots, valid, &g.hits) {
 				return errChanged
 			}
 		}

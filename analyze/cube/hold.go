@@ -137,11 +137,32 @@ type hits struct {
 	x   []float64
 }
 
+// A roughColumn is the values of a column as rough bits are looked up, for all
+// families of a scale.
+type roughColumn struct {
+	place *place // they were looked up by; nil: another column's
+	k     []uint16
+}
+
+// load looks up the values, unless that is done.
+func (r *roughColumn) load(f *flags, x []float64) {
+	if r.place == f.place {
+		return
+	}
+	r.place, r.k = f.place, sized(r.k, len(x))
+	k := r.k[:len(x)]
+	shift, base, last, coarse := f.shift&63, f.base, f.width-1, f.coarse&63
+	for i, v := range x {
+		k[i] = uint16(min(math.Float64bits(v)>>shift-base, last) >> coarse)
+	}
+}
+
 // keepFlagged takes the values in wanted buckets, as keep does. A value without a
 // bit in valid is none; nil means that all are there.
-func (h *hold) keepFlagged(x []float64, slots []uint16, valid serving.Bitmap, found *hits) bool {
+func (h *hold) keepFlagged(x []float64, rough *roughColumn, slots []uint16, valid serving.Bitmap, found *hits) bool {
 	f := h.flags
-	rows := f.candidates(x, slots, found)
+	rough.load(f, x)
+	rows := f.candidates(rough.k, slots, found)
 	hitAt, n := found.at, 0
 	shift, base, width, stride := f.shift&63, f.base, f.width, uint32(f.stride())<<6
 	for _, i := range rows {
@@ -170,13 +191,12 @@ func (h *hold) keepFlagged(x []float64, slots []uint16, valid serving.Bitmap, fo
 
 // candidates lists the values whose rough bit is set. One in five is, which is
 // hard to foresee: all are listed and the others written over.
-func (f *flags) candidates(x []float64, slots []uint16, found *hits) []uint32 {
-	found.at, found.row = sized(found.at, len(x)), sized(found.row, len(x))
-	rows, slots := found.row[:len(x)], slots[:len(x)]
-	shift, base, last, coarse, rough := f.shift&63, f.base, f.width-1, f.coarse&63, f.rough
+func (f *flags) candidates(k, slots []uint16, found *hits) []uint32 {
+	found.at, found.row = sized(found.at, len(k)), sized(found.row, len(k))
+	rows, slots, rough := found.row[:len(k)], slots[:len(k)], f.rough
 	n := 0
-	for i, v := range x {
-		at := uint32(slots[i])*roughLine + uint32(min(math.Float64bits(v)>>shift-base, last)>>coarse)
+	for i, v := range k {
+		at := uint32(slots[i])*roughLine + uint32(v)
 		rows[n] = uint32(i)
 		n += int(rough[at>>6] >> (at & 63) & 1)
 	}
