@@ -1,6 +1,8 @@
 package cube
 
 import (
+	"context"
+	"encoding/binary"
 	"math"
 	"sync"
 )
@@ -286,12 +288,16 @@ func (s *stock) mergeCounts(m int, b *slab, slot uint16, first uint64, counts []
 	}
 }
 
-// used returns which counters have counted, the first from a whole page on.
+// used returns which counters have counted, the first from a whole page on. Most
+// have not: eight are looked at at a time.
 func used(counts []uint8) (from, to int) {
-	for to = len(counts); to > 0 && counts[to-1] == 0; to-- {
+	for to = len(counts); to >= 8 && binary.LittleEndian.Uint64(counts[to-8:]) == 0; to -= 8 {
 	}
-	for from < to && counts[from] == 0 {
-		from++
+	for to > 0 && counts[to-1] == 0 {
+		to--
+	}
+	for from+8 <= to && binary.LittleEndian.Uint64(counts[from:]) == 0 {
+		from += 8
 	}
 	return from &^ (pageSize - 1), to
 }
@@ -323,27 +329,38 @@ func (s *stock) link(m int) {
 	s.slabs[m] = nil
 }
 
-// enclose widens the extremes to the bounds of all buckets that have values. What
-// they are is found by the second scan.
+// enclose widens the extremes to the bounds of the first and the last bucket that
+// have values. What they are is found by the second scan.
 func (a *acc) enclose(l *scale) {
-	var room page
-	for i := range a.pages {
-		pg := a.page(i, &room)
-		if pg == nil {
-			continue
-		}
-		for k, n := range pg {
-			if n > 0 {
-				lo, hi := l.bounds(uint16(i<<pageBits + k))
-				if !math.IsInf(lo, 0) {
-					a.min = min(a.min, lo)
-				}
-				if !math.IsInf(hi, 0) {
-					a.max = max(a.max, hi)
-				}
-			}
-		}
+	first, last := 0, len(a.pages)<<pageBits-1
+	for first < last && a.isEmpty(&first, +1) {
 	}
+	for last > first && a.isEmpty(&last, -1) {
+	}
+	if lo, _ := l.bounds(uint16(first)); !math.IsInf(lo, 0) {
+		a.min = min(a.min, lo)
+	}
+	if _, hi := l.bounds(uint16(last)); !math.IsInf(hi, 0) {
+		a.max = max(a.max, hi)
+	}
+}
+
+// isEmpty reports whether a bucket has no values, and if so moves on by a step, or
+// to where its page ends where that is not there.
+func (a *acc) isEmpty(b *int, step int) bool {
+	if a.pages[*b>>pageBits] == nil && a.nearby(*b>>pageBits) == nil {
+		if step > 0 {
+			*b = (*b>>pageBits + 1) << pageBits
+		} else {
+			*b = *b>>pageBits<<pageBits - 1
+		}
+		return true
+	}
+	if a.in(uint16(*b)) > 0 {
+		return false
+	}
+	*b += step
+	return true
 }
 
 // counted returns how many values a histogram has.
@@ -363,13 +380,16 @@ func (a *acc) counted() int64 {
 }
 
 // link ends the filling: leaves of dense families become as any other's.
-func (w *filler) link() {
-	for _, s := range w.stocks {
-		for _, m := range s.f.metric {
-			s.link(m)
+func (w *filler) link(ctx context.Context, workers int) error {
+	return each(ctx, workers, len(w.stocks), func() func(int) {
+		return func(i int) {
+			s := w.stocks[i]
+			for _, m := range s.f.metric {
+				s.link(m)
+			}
+			if s.f.sums {
+				s.sumTokens(w.lay)
+			}
 		}
-		if s.f.sums {
-			s.sumTokens(w.lay)
-		}
-	}
+	})
 }

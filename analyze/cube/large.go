@@ -53,7 +53,9 @@ func (s *scanner) fillLarge(ctx context.Context, src serving.Requests, plan *Pla
 		o.finish()
 		w.merge(o)
 	}
-	w.link()
+	if err := w.link(ctx, s.workers); err != nil {
+		return nil, err
+	}
 	if err := w.tooMany(); err != nil {
 		return nil, err
 	}

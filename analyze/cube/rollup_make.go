@@ -57,7 +57,6 @@ func RollUp(ctx context.Context, src serving.Requests, plan Plan, problems *serv
 		o.finish()
 		t.merge(o)
 	}
-	t.link()
 	f := &finisher{scanner: s, plan: &plan, views: views, stocks: t.stocks, cube: &Cube{}, win: win}
 	f.cells()
 	return t.rollup(f, src, recs), nil

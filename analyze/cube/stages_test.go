@@ -148,7 +148,9 @@ func BenchmarkStages(b *testing.B) {
 		w := scan(func(w *filler) taker { w.kept = kept; return w })
 		lap()
 		w.finish()
-		w.link()
+		if err := w.link(ctx, s.workers); err != nil {
+			b.Fatal(err)
+		}
 		f := &finisher{scanner: s, plan: &plan, views: views, stocks: w.stocks, cube: &Cube{}, win: win, kept: kept}
 		f.cells()
 		if err := f.ranks(ctx); err != nil {
