@@ -15,7 +15,7 @@ import (
 
 // gatherBytes bounds the values that are kept at a time: where they are more,
 // some metrics wait for a scan of their own.
-var gatherBytes = 80 << 20
+var gatherBytes = 128 << 20
 
 // gather finds the values at the wanted ranks.
 func (f *finisher) gather(ctx context.Context, src serving.Requests) error {
@@ -171,11 +171,17 @@ func (f *finisher) take(ctx context.Context, lay *layout, all []serving.Part, wh
 	for i, m := range metrics {
 		want[i], some[i] = lay.metric(f.lay.metrics[m].key), holds[m]
 	}
-	if kept != nil {
-		return f.batches(ctx, lay.wanted, parts, func() batchTaker { return newKnowingGatherer(lay, want, some, kept, which) })
+	if kept == nil && !allFlagged(some) {
+		_, err := f.stream(ctx, lay, parts, f.win, false, func() taker { return newGatherer(lay, f.stocks, want, some) })
+		return err
 	}
-	_, err := f.stream(ctx, lay, parts, f.win, false, func() taker { return newGatherer(lay, f.stocks, want, some) })
-	return err
+	return f.batches(ctx, lay.wanted, parts, func() batchTaker {
+		var p placer = noteReader{kept, which}
+		if kept == nil {
+			p = newLeafFinder(lay, f.stocks, f.win)
+		}
+		return newBatchGatherer(lay, want, some, p)
+	})
 }
 
 // gatherLayout is the layout of a second scan that has to find out where rows

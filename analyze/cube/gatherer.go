@@ -85,15 +85,13 @@ func (g *gatherer) place(c *chunk) error {
 	return nil
 }
 
-// A knowingGatherer is the taker of a second scan of rows whose slots were noted:
-// all families that values are wanted of are dense then. It looks at the values
-// where the source has them.
-type knowingGatherer struct {
-	used    []bool    // by family
-	columns []int     // of a batch
-	holds   [][]*hold // by column of those, by family
-	kept    *keptSlots
-	which   []int      // parts that are scanned
+// A batchGatherer is the taker of a second scan whose values are all wanted of
+// dense families. It looks at the values where the source has them.
+type batchGatherer struct {
+	placer
+	used    []bool     // by family
+	columns []int      // of a batch
+	holds   [][]*hold  // by column of those, by family
 	slots   [][]uint16 // by family: of the rows of a batch
 	flat    []uint16   // of the values of a column of lists
 	numbers []float64  // of a column of counts
@@ -101,21 +99,27 @@ type knowingGatherer struct {
 	hits    hits
 }
 
-func newKnowingGatherer(lay *layout, metrics []int, holds [][]*hold, kept *keptSlots, which []int) *knowingGatherer {
+// A placer says in which slots of some families the rows of a batch belong: in
+// noSlot those that have no values.
+type placer interface {
+	place(part int, b *serving.Batch, used []bool, slots [][]uint16) error
+}
+
+func newBatchGatherer(lay *layout, metrics []int, holds [][]*hold, p placer) *batchGatherer {
 	families := len(holds[0])
-	g := &knowingGatherer{used: usedBy(holds, families), holds: holds, kept: kept, which: which, slots: make([][]uint16, families)}
+	g := &batchGatherer{placer: p, used: usedBy(holds, families), holds: holds, slots: make([][]uint16, families)}
 	for _, m := range metrics {
 		g.columns = append(g.columns, lay.metrics[m].col)
 	}
 	return g
 }
 
-func (g *knowingGatherer) takeBatch(part int, b *serving.Batch) error {
-	for k, used := range g.used {
-		if used {
-			g.slots[k] = sized(g.slots[k], b.N)
-			g.kept.slots(g.slots[k], g.which[part], k, b.Row)
-		}
+func (g *batchGatherer) takeBatch(part int, b *serving.Batch) error {
+	for k := range g.slots {
+		g.slots[k] = sized(g.slots[k], b.N)
+	}
+	if err := g.place(part, b, g.used, g.slots); err != nil {
+		return err
 	}
 	for i, col := range g.columns {
 		v := &b.Cols[col]
@@ -138,7 +142,7 @@ func (g *knowingGatherer) takeBatch(part int, b *serving.Batch) error {
 }
 
 // values returns the values of a column and which of them there are.
-func (g *knowingGatherer) values(v *serving.Vector, n int) ([]float64, serving.Bitmap) {
+func (g *batchGatherer) values(v *serving.Vector, n int) ([]float64, serving.Bitmap) {
 	switch v.Kind {
 	case serving.KindGaps:
 		return v.Floats[v.Offsets[0]:v.Offsets[n]], nil
@@ -153,7 +157,7 @@ func (g *knowingGatherer) values(v *serving.Vector, n int) ([]float64, serving.B
 }
 
 // flatten gives each value of a column of lists the slot of its row.
-func (g *knowingGatherer) flatten(v *serving.Vector, slots []uint16) []uint16 {
+func (g *batchGatherer) flatten(v *serving.Vector, slots []uint16) []uint16 {
 	g.flat = g.flat[:0]
 	for row, slot := range slots {
 		if !v.Has(row) {
@@ -164,4 +168,56 @@ func (g *knowingGatherer) flatten(v *serving.Vector, slots []uint16) []uint16 {
 		}
 	}
 	return g.flat
+}
+
+// A noteReader is the placer of rows whose slots the first scan noted.
+type noteReader struct {
+	kept  *keptSlots
+	which []int // parts that are scanned
+}
+
+func (r noteReader) place(part int, b *serving.Batch, used []bool, slots [][]uint16) error {
+	for k := range slots {
+		if used[k] {
+			r.kept.slots(slots[k], r.which[part], k, b.Row)
+		}
+	}
+	return nil
+}
+
+// A leafFinder is the placer of rows of which that has to be found out.
+type leafFinder struct {
+	stocks []*stock
+	win    *windows
+	c      *chunk // of dimensions alone
+	sorter leafSorter
+	rows   leafRows
+}
+
+func newLeafFinder(lay *layout, stocks []*stock, win *windows) *leafFinder {
+	dims := *lay
+	dims.metrics = nil
+	return &leafFinder{stocks: stocks, win: win, c: emptyChunk(&dims)}
+}
+
+func (f *leafFinder) place(_ int, b *serving.Batch, used []bool, slots [][]uint16) error {
+	c, r := f.c, &f.rows
+	c.reset()
+	c.add(b)
+	c.setWindows(f.win)
+	for k, s := range f.stocks {
+		if !used[k] {
+			continue
+		}
+		if err := r.find(&f.sorter, s, c, true); err != nil {
+			return err
+		}
+		clear(slots[k])
+		for at, leaf := range r.ids {
+			if c.ok(at) {
+				slots[k][c.sel[at]] = s.slots[leaf]
+			}
+		}
+	}
+	return nil
 }

@@ -86,6 +86,18 @@ func (f *flags) blur(window, slots int) {
 	}
 }
 
+// allFlagged reports whether all values are wanted of dense families.
+func allFlagged(holds [][]*hold) bool {
+	for _, of := range holds {
+		for _, h := range of {
+			if h != nil && h.flags == nil {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // stride is how many words of bits a slot has, and a line of the cache more.
 func (f *flags) stride() int { return int(f.width+63)/64 + 8 }
 
