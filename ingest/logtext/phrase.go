@@ -44,15 +44,23 @@ type piece struct {
 
 // MustPhrases compiles an expression of that kind, and panics where it is none.
 func MustPhrases(source string) *Phrases {
+	out := &Phrases{source: source}
+	for _, pieces := range expand(mustParse(source)) {
+		out.list = append(out.list, newPhrase(source, joinPieces(pieces)))
+	}
+	return out
+}
+
+// The classes that may run. They are compared as classes: their text would take
+// longer to write than everything else that a program does as it starts.
+var digitClass, solidClass = mustParse(`\d`), mustParse(`\S`)
+
+func mustParse(source string) *syntax.Regexp {
 	re, err := syntax.Parse(source, syntax.Perl)
 	if err != nil {
 		panic(err)
 	}
-	out := &Phrases{source: source}
-	for _, pieces := range expand(re) {
-		out.list = append(out.list, newPhrase(source, joinPieces(pieces)))
-	}
-	return out
+	return re
 }
 
 // expand returns every sequence of pieces that an expression stands for.
@@ -72,10 +80,10 @@ func expand(re *syntax.Regexp) [][]piece {
 	case syntax.OpQuest:
 		return append(expand(re.Sub[0]), nil)
 	case syntax.OpPlus:
-		switch re.Sub[0].String() {
-		case `[0-9]`, `\d`:
+		switch {
+		case re.Sub[0].Equal(digitClass):
 			return one(piece{kind: digits})
-		case `[^\t\n\f\r ]`, `\S`:
+		case re.Sub[0].Equal(solidClass):
 			return one(piece{kind: solid})
 		}
 	case syntax.OpRepeat:
