@@ -146,7 +146,7 @@ func must(t *testing.T, err error) {
 func writePage(t *testing.T, rep *analyze.Report, opt Options) string {
 	t.Helper()
 	var b bytes.Buffer
-	must(t, HTML(&b, rep, opt))
+	must(t, NewPrinter(rep, opt).HTML(&b))
 	file := filepath.Join(t.TempDir(), "report.html")
 	must(t, os.WriteFile(file, b.Bytes(), 0o644))
 	return file

@@ -63,7 +63,7 @@ func fixtureComparison() *analyze.Comparison {
 // TestComparisonGolden holds the comparison's view, markup and Markdown.
 func TestComparisonGolden(t *testing.T) {
 	rep := compareReport()
-	c := &pageContext{rep: rep, drawn: true, charts: map[string]*chart{}, explorers: map[string]*exploreSpec{}}
+	c := newPageContext(rep, true)
 	for _, r := range rep.Results {
 		if r.Section.Name != "compare" {
 			continue

@@ -11,8 +11,8 @@ import (
 	"html/template"
 	"io"
 	"strings"
+	"sync"
 
-	"github.com/vreport/vreport/analyze"
 	"github.com/vreport/vreport/templates"
 )
 
@@ -23,13 +23,13 @@ import (
 // escaping or inside a JSON island, never as markup or script; the page's
 // content security policy allows its own scripts by their hashes and nothing
 // else.
-func HTML(w io.Writer, rep *analyze.Report, opt Options) error {
-	p, err := newPage(rep, opt)
+func (p *Printer) HTML(w io.Writer) error {
+	page, err := p.page()
 	if err != nil {
 		return fmt.Errorf("page: %w", err)
 	}
 	var b bytes.Buffer
-	if err := pageTemplates.ExecuteTemplate(&b, "report.gohtml", p); err != nil {
+	if err := pageTemplates.ExecuteTemplate(&b, "report.gohtml", page); err != nil {
 		return fmt.Errorf("page: %w", err)
 	}
 	_, err = w.Write(b.Bytes())
@@ -66,16 +66,19 @@ type sectionView struct {
 
 // A library is the chart library in the form the page carries it.
 type library struct {
-	plain  []byte // what runs, and what the policy's hash is of
-	packed []byte // gzip, nil where it stands plain in the page
+	plain  []byte      // what runs
+	hash   string      // of it, for the policy
+	packed template.JS // "" where it stands plain in the page
 }
+
+func (o *Options) hasLibrary() bool { return len(o.StockECharts)+len(o.ChartLibrary) > 0 }
 
 func chartLibrary(opt Options) (library, error) {
 	if len(opt.StockECharts) > 0 {
 		if err := inlineable(opt.StockECharts); err != nil {
 			return library{}, fmt.Errorf("the chart library given with --echarts-js %w", err)
 		}
-		return library{plain: opt.StockECharts}, nil
+		return library{plain: opt.StockECharts, hash: hash(opt.StockECharts)}, nil
 	}
 	if len(opt.ChartLibrary) == 0 {
 		return library{}, nil
@@ -87,7 +90,7 @@ func chartLibrary(opt Options) (library, error) {
 	if err := inlineable(plain); err != nil {
 		return library{}, fmt.Errorf("the chart library inside this program %w", err)
 	}
-	return library{plain: plain, packed: opt.ChartLibrary}, nil
+	return library{plain: plain, hash: hash(plain), packed: quotedBase64(opt.ChartLibrary)}, nil
 }
 
 func (l library) present() bool { return len(l.plain) > 0 }
@@ -120,42 +123,75 @@ func inlineable(js []byte) error {
 	return nil
 }
 
-func newPage(rep *analyze.Report, opt Options) (*page, error) {
-	lib, err := chartLibrary(opt)
+// page makes the parts of the page. The chart library, the sections and the
+// report's JSON wait for nothing of each other.
+func (p *Printer) page() (*page, error) {
+	out := &page{Lang: "en", Title: p.rep.Title, Version: p.opt.Version, Command: p.opt.Command,
+		CSS: template.CSS(templates.CSS()), App: template.JS(templates.Script())}
+	c := newPageContext(p.rep, p.opt.hasLibrary())
+	var lib library
+	err := together(
+		func() (err error) { lib, err = chartLibrary(p.opt); return err },
+		func() error { return c.layOut(out) },
+		func() error {
+			raw, err := p.data()
+			if err != nil {
+				return fmt.Errorf("data: %w", err)
+			}
+			out.Data = template.JS(raw)
+			return nil
+		},
+	)
 	if err != nil {
 		return nil, err
 	}
-	p := &page{Lang: "en", Title: rep.Title, Version: opt.Version, Command: opt.Command,
-		CSS: template.CSS(templates.CSS()), App: template.JS(templates.Script())}
-	c := &pageContext{rep: rep, drawn: lib.present(), charts: map[string]*chart{}, explorers: map[string]*exploreSpec{}}
-	if p.Sections, err = c.sections(); err != nil {
-		return nil, err
-	}
-	if p.Charts, err = packedIsland(c.charts); err != nil {
-		return nil, fmt.Errorf("chart options: %w", err)
-	}
-	if len(c.explorers) > 0 {
-		if p.Explore, err = island(c.explorers); err != nil {
-			return nil, fmt.Errorf("histograms: %w", err)
-		}
-	}
-	if p.Data, err = dataIsland(rep, opt); err != nil {
-		return nil, err
-	}
 	switch {
-	case lib.packed != nil:
-		p.Packed = quotedBase64(lib.packed)
+	case lib.packed != "":
+		out.Packed = lib.packed
 	case lib.present():
-		p.Library = template.JS(lib.plain)
+		out.Library = template.JS(lib.plain)
 	case c.wanted > 0:
-		p.ChartNote = "Charts are left out: this build of vreport has no chart library inside, so tables stand in their place. " +
+		out.ChartNote = "Charts are left out: this build of vreport has no chart library inside, so tables stand in their place. " +
 			"Build it with make build, or pass --echarts-js with the path of an echarts.min.js."
 	}
 	if lib.present() {
-		p.Notices = templates.Notices()
+		out.Notices = templates.Notices()
 	}
-	p.CSP = policy(lib)
-	return p, nil
+	out.CSP = policy(lib)
+	return out, nil
+}
+
+// layOut fills in the sections, and the islands of what they draw.
+func (c *pageContext) layOut(p *page) (err error) {
+	if p.Sections, err = c.sections(); err != nil {
+		return err
+	}
+	if p.Charts, err = packedIsland(c.charts); err != nil {
+		return fmt.Errorf("chart options: %w", err)
+	}
+	if len(c.explorers) > 0 {
+		if p.Explore, err = island(c.explorers); err != nil {
+			return fmt.Errorf("histograms: %w", err)
+		}
+	}
+	return nil
+}
+
+// together calls functions side by side and returns the error of the first that
+// has one.
+func together(calls ...func() error) error {
+	errs := make([]error, len(calls))
+	var wg sync.WaitGroup
+	for i, call := range calls {
+		wg.Go(func() { errs[i] = call() })
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // policy is the page's content security policy. Styles in attributes are
@@ -164,7 +200,7 @@ func newPage(rep *analyze.Report, opt Options) (*page, error) {
 func policy(lib library) string {
 	scripts := []string{hash([]byte(templates.Script()))}
 	if lib.present() {
-		scripts = append(scripts, hash(lib.plain))
+		scripts = append(scripts, lib.hash)
 	}
 	return strings.Join([]string{
 		"default-src 'none'",
@@ -214,18 +250,4 @@ func packedIsland(v any) (template.JS, error) {
 
 func quotedBase64(b []byte) template.JS {
 	return template.JS(`"` + base64.StdEncoding.EncodeToString(b) + `"`)
-}
-
-// dataIsland is the report's JSON, compact, with everything escaped that a page
-// could take for markup.
-func dataIsland(rep *analyze.Report, opt Options) (template.JS, error) {
-	var raw, small, safe bytes.Buffer
-	if err := JSON(&raw, rep, opt); err != nil {
-		return "", fmt.Errorf("data: %w", err)
-	}
-	if err := json.Compact(&small, raw.Bytes()); err != nil {
-		return "", fmt.Errorf("data: %w", err)
-	}
-	json.HTMLEscape(&safe, small.Bytes())
-	return template.JS(safe.String()), nil
 }

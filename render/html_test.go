@@ -35,7 +35,7 @@ func squeeze(s string) []byte {
 func renderHTML(t *testing.T, rep *analyze.Report, opt Options) string {
 	t.Helper()
 	var b bytes.Buffer
-	must(t, HTML(&b, rep, opt))
+	must(t, NewPrinter(rep, opt).HTML(&b))
 	return b.String()
 }
 
@@ -307,7 +307,7 @@ func TestHostileLabelsStayText(t *testing.T) {
 // TestChartOptionsCarryNoData holds the rule that keeps labels inert in the
 // chart library: names of series and formatters are ours.
 func TestChartOptionsCarryNoData(t *testing.T) {
-	c := &pageContext{rep: richReport(), drawn: true, charts: map[string]*chart{}, explorers: map[string]*exploreSpec{}}
+	c := newPageContext(richReport(), true)
 	_, err := c.sections()
 	must(t, err)
 	if len(c.charts) < 4 {
@@ -424,11 +424,11 @@ func TestStockLibrary(t *testing.T) {
 		t.Error("want the stock library alone, with its licence")
 	}
 	for _, bad := range []string{"x='</SCRIPT>'", "x='<!-- <script>'", "a\x00b", "a\r\nb"} {
-		if err := HTML(&bytes.Buffer{}, pageReport(), Options{StockECharts: []byte(bad)}); err == nil || !strings.Contains(err.Error(), "--echarts-js") {
+		if err := NewPrinter(pageReport(), Options{StockECharts: []byte(bad)}).HTML(&bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "--echarts-js") {
 			t.Errorf("%q: error %v", bad, err)
 		}
 	}
-	if err := HTML(&bytes.Buffer{}, pageReport(), Options{ChartLibrary: []byte("no gzip")}); err == nil {
+	if err := NewPrinter(pageReport(), Options{ChartLibrary: []byte("no gzip")}).HTML(&bytes.Buffer{}); err == nil {
 		t.Error("a damaged library is no error")
 	}
 }

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"math"
@@ -12,21 +13,32 @@ import (
 
 // JSON writes a report as vreport.report/v1. The same report gives the same
 // bytes. Characters that mean something in HTML are escaped in every string, so
-// that the text can stand in a script element as it is; opt.Indent lays it out
-// for people.
+// that the text can stand in a script element as it is; Options.Indent lays it
+// out for people.
 //
 // A number that is not finite is left out: JSON has none, and it is no
 // measurement.
-func JSON(w io.Writer, rep *analyze.Report, opt Options) error {
-	return writeJSON(w, newWireReport(rep, opt), opt.Indent)
+func (p *Printer) JSON(w io.Writer) error {
+	raw, err := p.data()
+	if err != nil {
+		return err
+	}
+	if p.opt.Indent {
+		var lines bytes.Buffer
+		if err := json.Indent(&lines, raw, "", "  "); err != nil {
+			return err
+		}
+		raw = lines.Bytes()
+	}
+	if _, err := w.Write(raw); err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, "\n")
+	return err
 }
 
-func writeJSON(w io.Writer, v any, indent bool) error {
-	e := json.NewEncoder(w) // escapes <, >, & and the line separators
-	if indent {
-		e.SetIndent("", "  ")
-	}
-	return e.Encode(v)
+func marshalReport(r *wireReport) ([]byte, error) {
+	return json.Marshal(r) // escapes <, >, & and the line separators
 }
 
 func newWireReport(rep *analyze.Report, opt Options) *wireReport {

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"encoding/json"
 	"io"
 
 	"github.com/vreport/vreport/ingest/serving"
@@ -16,7 +17,9 @@ func newWireInput(in *serving.Input) wireInput {
 // InspectJSON writes what every input was recognized as: the array of
 // `vreport inspect --json`, one object a file.
 func InspectJSON(w io.Writer, inputs []*serving.Input) error {
-	return writeJSON(w, mapTo(inputs, newWireInspected), true)
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(mapTo(inputs, newWireInspected))
 }
 
 func newWireInspected(in *serving.Input) wireInspected {

@@ -17,7 +17,7 @@ import (
 func renderJSON(t *testing.T, rep *analyze.Report, opt Options) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := JSON(&b, rep, opt); err != nil {
+	if err := NewPrinter(rep, opt).JSON(&b); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()

@@ -43,10 +43,10 @@ var mdLadder = []mdLimits{
 // the summary first, then tables, in GitHub's Markdown and always smaller than
 // 60,000 bytes. What the size leaves no room for is counted, and stands in the
 // HTML and the JSON. Nothing in the data becomes markup, a link or a mention.
-func Markdown(w io.Writer, rep *analyze.Report, opt Options) error {
+func (p *Printer) Markdown(w io.Writer) error {
 	var text string
 	for _, lim := range mdLadder {
-		text = markdownAt(rep, opt, lim)
+		text = markdownAt(p.rep, p.opt, lim)
 		if len(text) < maxMarkdown {
 			break
 		}

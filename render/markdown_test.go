@@ -15,7 +15,7 @@ import (
 func renderMarkdown(t *testing.T, rep *analyze.Report, opt Options) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Markdown(&b, rep, opt); err != nil {
+	if err := NewPrinter(rep, opt).Markdown(&b); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

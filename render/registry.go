@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"html/template"
+	"maps"
 
 	"github.com/vreport/vreport/analyze"
 )
@@ -54,6 +55,10 @@ type pageContext struct {
 	explorers map[string]*exploreSpec // by id
 }
 
+func newPageContext(rep *analyze.Report, drawn bool) *pageContext {
+	return &pageContext{rep: rep, drawn: drawn, charts: map[string]*chart{}, explorers: map[string]*exploreSpec{}}
+}
+
 // draw registers a chart and returns its figure.
 func (c *pageContext) draw(f Figure, ch *chart) *Figure {
 	c.wanted++
@@ -63,15 +68,28 @@ func (c *pageContext) draw(f Figure, ch *chart) *Figure {
 	return &f
 }
 
-// sections lays out every result of the report.
+// sections lays out every result of the report, side by side: each has a context
+// of its own, and what they collected is put together in their order.
 func (c *pageContext) sections() ([]sectionView, error) {
-	var out []sectionView
-	for _, r := range c.rep.Results {
-		s, err := c.section(r)
-		if err != nil {
-			return nil, fmt.Errorf("section %s: %w", r.Section.Name, err)
-		}
-		out = append(out, s)
+	out := make([]sectionView, len(c.rep.Results))
+	parts := make([]*pageContext, len(out))
+	var calls []func() error
+	for i, r := range c.rep.Results {
+		parts[i] = newPageContext(c.rep, c.drawn)
+		calls = append(calls, func() (err error) {
+			if out[i], err = parts[i].section(r); err != nil {
+				return fmt.Errorf("section %s: %w", r.Section.Name, err)
+			}
+			return nil
+		})
+	}
+	if err := together(calls...); err != nil {
+		return nil, err
+	}
+	for _, part := range parts {
+		c.wanted += part.wanted
+		maps.Copy(c.charts, part.charts)
+		maps.Copy(c.explorers, part.explorers)
 	}
 	return out, nil
 }

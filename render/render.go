@@ -3,6 +3,12 @@
 // computes no statistic; everything it prints stands in an analyze.Report.
 package render
 
+import (
+	"sync"
+
+	"github.com/vreport/vreport/analyze"
+)
+
 // Options say how a report is printed.
 type Options struct {
 	Version string // of vreport, printed in the footer and the JSON
@@ -16,4 +22,20 @@ type Options struct {
 	// StockECharts is an uncompressed stock echarts.min.js given with
 	// --echarts-js; it wins over ChartLibrary.
 	StockECharts []byte
+}
+
+// A Printer prints one report in each of its forms, which share what takes long
+// to make. Its methods may be called side by side, as long as nobody changes the
+// report.
+type Printer struct {
+	rep  *analyze.Report
+	opt  Options
+	data func() ([]byte, error) // the report as JSON: in one line, which it does not end
+}
+
+// NewPrinter returns a printer of a report.
+func NewPrinter(rep *analyze.Report, opt Options) *Printer {
+	return &Printer{rep: rep, opt: opt, data: sync.OnceValues(func() ([]byte, error) {
+		return marshalReport(newWireReport(rep, opt))
+	})}
 }

@@ -26,7 +26,7 @@ func TestSectionGolden(t *testing.T) {
 	}
 	for _, r := range rep.Results {
 		t.Run(r.Section.Name, func(t *testing.T) {
-			c := &pageContext{rep: rep, drawn: true, charts: map[string]*chart{}, explorers: map[string]*exploreSpec{}}
+			c := newPageContext(rep, true)
 			v, ok := viewOf(r.Section.Name)
 			if !ok {
 				t.Fatal("no view")
@@ -204,7 +204,7 @@ func TestDegenerateCharts(t *testing.T) {
 	}
 	for name, v := range map[string]float64{"zero": 0, "one value": .25, "tiny": 1e-9, "huge": 1e9} {
 		g := []analyze.LatencyGroup{{Label: "a", Side: serving.Client, Dists: analyze.Dists{flat(v)}}, {Label: "b", Side: serving.Client, Dists: analyze.Dists{flat(v * 2)}}}
-		c := &pageContext{rep: &analyze.Report{}, drawn: true, charts: map[string]*chart{}, explorers: map[string]*exploreSpec{}}
+		c := newPageContext(&analyze.Report{}, true)
 		if _, err := viewLatency(c, &analyze.Latency{Groups: g}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -215,7 +215,7 @@ func TestDegenerateCharts(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	c := &pageContext{rep: &analyze.Report{}, drawn: true, charts: map[string]*chart{}, explorers: map[string]*exploreSpec{}}
+	c := newPageContext(&analyze.Report{}, true)
 	nan := []float64{math.NaN(), math.NaN()}
 	for name, tl := range map[string]*analyze.Timeline{
 		"empty": {}, "no values": {N: 2, Step: 1, Series: []analyze.TimelineSeries{{Metric: "ttft", Unit: serving.Seconds}}},
@@ -263,7 +263,7 @@ func TestCountedTimeline(t *testing.T) {
 	tl := &analyze.Timeline{Title: "run", N: 3, Step: 1, Relative: true, Counted: true,
 		Series: []analyze.TimelineSeries{{Metric: "ttft", Stat: "p50", Unit: serving.Seconds, Side: serving.Client, Panel: "latency", Values: []float64{.1, math.NaN(), .3}}},
 		Events: []analyze.Event{{At: 2e9, Kind: analyze.EventPartial, Text: "cut short", Source: "run"}}}
-	c := &pageContext{rep: &analyze.Report{}, drawn: true, charts: map[string]*chart{}, explorers: map[string]*exploreSpec{}}
+	c := newPageContext(&analyze.Report{}, true)
 	v, err := viewTimeline(c, &analyze.Timelines{Timelines: []*analyze.Timeline{tl}})
 	if err != nil {
 		t.Fatal(err)

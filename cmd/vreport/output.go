@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
 )
 
 // An output is one thing a command writes: to a file, or to standard output
@@ -100,21 +102,17 @@ func (o *output) checkFile() error {
 // renaming, which replaces a file whole. On an error, and when ctx is cancelled,
 // no file has appeared or changed.
 func writeOutputs(ctx context.Context, stdout io.Writer, outs []*output) error {
-	var made []*prepared
+	made, err := prepareAll(stdout, outs)
 	defer func() {
 		for _, p := range made {
 			p.discard()
 		}
 	}()
-	for _, o := range outs {
-		p, err := o.prepare(stdout)
-		if err != nil {
-			return fmt.Errorf("%s: %w", o.flag, err)
-		}
-		made = append(made, p)
-		if err := ctx.Err(); err != nil {
-			return err
-		}
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return err
 	}
 	for _, p := range made {
 		if err := p.stream(); err != nil {
@@ -127,6 +125,24 @@ func writeOutputs(ctx context.Context, stdout io.Writer, outs []*output) error {
 		}
 	}
 	return nil
+}
+
+// prepareAll makes outputs side by side. It returns those that were made, whether
+// or not all of them were.
+func prepareAll(stdout io.Writer, outs []*output) ([]*prepared, error) {
+	all, errs := make([]*prepared, len(outs)), make([]error, len(outs))
+	var wg sync.WaitGroup
+	for i, o := range outs {
+		wg.Go(func() { all[i], errs[i] = o.prepare(stdout) })
+	}
+	wg.Wait()
+	for i, err := range errs {
+		if err != nil {
+			made := slices.DeleteFunc(all, func(p *prepared) bool { return p == nil })
+			return made, fmt.Errorf("%s: %w", outs[i].flag, err)
+		}
+	}
+	return all, nil
 }
 
 // prepared is an output that was made and waits to appear: in a temporary file

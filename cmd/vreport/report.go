@@ -102,6 +102,7 @@ type reporting struct {
 	analyze func(analyze.Options, []*serving.Dataset) (*analyze.Report, error)
 	rep     *analyze.Report
 	print   render.Options
+	printer *render.Printer // once there is a report
 }
 
 // outputs lists what was asked for; a report where nothing was.
@@ -111,14 +112,14 @@ func (r *reporting) outputs() []*output {
 		o.html = "report.html"
 	}
 	var outs []*output
-	add := func(flag, path string, render func(io.Writer, *analyze.Report, render.Options) error) {
+	add := func(flag, path string, print func(*render.Printer, io.Writer) error) {
 		if path != "" {
-			outs = append(outs, &output{flag: flag, path: path, render: func(w io.Writer) error { return render(w, r.rep, r.print) }})
+			outs = append(outs, &output{flag: flag, path: path, render: func(w io.Writer) error { return print(r.printer, w) }})
 		}
 	}
-	add("-o", o.html, render.HTML)
-	add("--json", o.json, render.JSON)
-	add("--markdown", o.markdown, render.Markdown)
+	add("-o", o.html, (*render.Printer).HTML)
+	add("--json", o.json, (*render.Printer).JSON)
+	add("--markdown", o.markdown, (*render.Printer).Markdown)
 	return outs
 }
 
@@ -145,6 +146,7 @@ func (r *reporting) run(outs []*output) (int, error) {
 	if r.rep, err = r.make(data); err != nil {
 		return 0, err
 	}
+	r.printer = render.NewPrinter(r.rep, r.print)
 	trouble := collectTrouble(data...)
 	trouble.print(r.stderr)
 	if r.opt.strict && trouble.records > 0 {
