@@ -37,18 +37,14 @@ func (p *Printer) JSON(w io.Writer) error {
 	return err
 }
 
-func marshalReport(r *wireReport) ([]byte, error) {
-	return json.Marshal(r) // escapes <, >, & and the line separators
-}
-
 func newWireReport(rep *analyze.Report, opt Options) *wireReport {
-	out := &wireReport{
+	out := &wireReport{wireReportHead: wireReportHead{
 		Schema:    reportSchema,
 		Generator: wireGenerator{Name: "vreport", Version: opt.Version},
 		Title:     rep.Title,
 		Command:   opt.Command,
 		Gate:      newWireGate(rep.Gate),
-	}
+	}}
 	for _, res := range rep.Results {
 		out.add(res.Value)
 		name := ""

@@ -1,6 +1,9 @@
 package render
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/vreport/vreport/analyze"
 	"github.com/vreport/vreport/ingest/serving"
 )
@@ -23,44 +26,40 @@ func wireMetrics(ds analyze.Dists) map[string]*wireDist {
 func newWireDist(d *analyze.Dist) *wireDist {
 	u := unitOf(d.Metric)
 	w := &wireDist{
-		wireDistHead: wireDistHead{
-			Unit: wireUnit(u), Count: d.Count.Ptr(),
-			Mean: wireValue(u, d.Mean), Std: wireValue(u, d.Std), Min: wireValue(u, d.Min), Max: wireValue(u, d.Max),
-		},
-		wireDistTail: wireDistTail{
-			Origin: string(d.Origin), Side: wireSide(d.Side), Gaps: d.Gaps, RelativeError: wireFloat(d.RelError),
-		},
+		Unit: wireUnit(u), Count: d.Count.Ptr(),
+		Mean: wireValue(u, d.Mean), Std: wireValue(u, d.Std), Min: wireValue(u, d.Min), Max: wireValue(u, d.Max),
+		Origin: string(d.Origin), Side: wireSide(d.Side), Gaps: d.Gaps, RelativeError: wireFloat(d.RelError),
 	}
-	seen := map[string]bool{}
+	names := make([]string, 0, len(d.Quantiles))
 	for _, q := range d.Quantiles {
-		if !(q.P >= 0 && q.P <= 1) || seen[serving.QuantileName(q.P)] {
-			continue
+		name := serving.QuantileName(q.P)
+		if q.P >= 0 && q.P <= 1 && !slices.Contains(names, name) {
+			names = append(names, name)
+			w.addQuantile(name, u, q)
 		}
-		seen[serving.QuantileName(q.P)] = true
-		w.addQuantile(u, q)
 	}
+	w.Interval.sort()
+	w.Quality.sort()
 	return w
 }
 
-func (w *wireDist) addQuantile(u serving.Unit, q analyze.Quantile) {
-	name := serving.QuantileName(q.P)
+func (w *wireDist) addQuantile(name string, u serving.Unit, q analyze.Quantile) {
 	v := wireValue(u, q.Value)
 	if v != nil {
-		w.Quantiles = append(w.Quantiles, wireQuantile{name, *v})
+		w.Quantiles = append(w.Quantiles, wireNamed[float64]{name, *v})
 	}
 	iv := newWireInterval(wireValue(u, q.Lo), wireValue(u, q.Hi))
 	if iv != nil {
-		if w.Interval == nil {
-			w.Interval = map[string]wireInterval{}
-		}
-		w.Interval[name] = iv
+		w.Interval = append(w.Interval, wireNamed[wireInterval]{name, iv})
 	}
 	if q.Quality != analyze.QualityUnknown && (v != nil || iv != nil) {
-		if w.Quality == nil {
-			w.Quality = map[string]string{}
-		}
-		w.Quality[name] = string(q.Quality)
+		w.Quality = append(w.Quality, wireNamed[string]{name, string(q.Quality)})
 	}
+}
+
+// sort puts an object's keys into the order that a map's are written in.
+func (o wireByName[V]) sort() {
+	slices.SortFunc(o, func(a, b wireNamed[V]) int { return strings.Compare(a.Name, b.Name) })
 }
 
 func (w *wireDist) empty() bool {

@@ -33,12 +33,13 @@ func newWireSlices(s *analyze.Slices) []wireSlice {
 }
 
 func newWireSlice(dataset, grouping string, s *analyze.Slice) wireSlice {
-	return wireSlice{
+	head := wireSliceHead{
 		Dataset: dataset, Grouping: grouping, By: wireBy(s.By),
 		Sent: s.Counts.Sent.Ptr(), Completed: s.Counts.Completed.Ptr(), Failed: s.Counts.Failed.Ptr(), Outcomes: s.Counts.Outcomes,
 		Share: wireFloat(s.Share), Tokens: wireTokens{&s.Input, &s.Output}, CachedShare: wireNumber(s.CachedShare),
-		Goodput: newWireGoodput(s.Goodput), SLO: newWireSLOs(s.SLO), Metrics: wireMetrics(s.Dists),
+		Goodput: newWireGoodput(s.Goodput), SLO: newWireSLOs(s.SLO),
 	}
+	return wireSlice{head, wireMetrics(s.Dists)}
 }
 
 func newWireDataset(d *analyze.DatasetStats) wireDataset {

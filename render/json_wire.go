@@ -1,11 +1,5 @@
 package render
 
-import (
-	"bytes"
-	"encoding/json"
-	"strconv"
-)
-
 // The wire structs are the JSON of schema vreport.report/v1, field for field.
 // They are apart from the types of package analyze, because these may change
 // and the schema may not. A test holds them and the published schema
@@ -18,17 +12,26 @@ import (
 // reportSchema is the name and version of the JSON.
 const reportSchema = "vreport.report/v1"
 
+// A wireReport is written in three parts, for its slices are most of it.
 type wireReport struct {
-	Schema        string          `json:"schema"`
-	Generator     wireGenerator   `json:"generator"`
-	Title         string          `json:"title,omitempty"`
-	Command       string          `json:"command,omitempty"`
-	Gate          wireGate        `json:"gate"`
-	Summary       *wireSummary    `json:"summary,omitempty"`
-	Compare       *wireCompare    `json:"compare,omitempty"`
-	Inputs        []wireInput     `json:"inputs,omitzero"`
-	Runs          []wireRun       `json:"runs,omitzero"`
-	Slices        []wireSlice     `json:"slices,omitzero"`
+	wireReportHead
+	Slices []wireSlice `json:"slices,omitzero"`
+	wireReportTail
+}
+
+type wireReportHead struct {
+	Schema    string        `json:"schema"`
+	Generator wireGenerator `json:"generator"`
+	Title     string        `json:"title,omitempty"`
+	Command   string        `json:"command,omitempty"`
+	Gate      wireGate      `json:"gate"`
+	Summary   *wireSummary  `json:"summary,omitempty"`
+	Compare   *wireCompare  `json:"compare,omitempty"`
+	Inputs    []wireInput   `json:"inputs,omitzero"`
+	Runs      []wireRun     `json:"runs,omitzero"`
+}
+
+type wireReportTail struct {
 	Datasets      []wireDataset   `json:"datasets,omitzero"`
 	Sweeps        []wireSweep     `json:"sweeps,omitzero"`
 	Grids         []wireGrid      `json:"grids,omitempty"`
@@ -202,74 +205,51 @@ type wireMismatch struct {
 type wireInterval []*float64
 
 // A wireDist is DIST of the contract. Its quantiles are fields of the object
-// under their own names, which a struct cannot say.
+// under their own names, which a struct cannot say. json_append.go writes it.
 type wireDist struct {
-	wireDistHead
-	Quantiles []wireQuantile `json:"-"`
-	wireDistTail
+	Unit          string                   `json:"unit"`
+	Count         *int64                   `json:"count,omitempty"`
+	Mean          *float64                 `json:"mean,omitempty"`
+	Std           *float64                 `json:"std,omitempty"`
+	Min           *float64                 `json:"min,omitempty"`
+	Max           *float64                 `json:"max,omitempty"`
+	Quantiles     []wireNamed[float64]     `json:"-"` // p50, p99.9
+	Interval      wireByName[wireInterval] `json:"interval,omitempty"`
+	Quality       wireByName[string]       `json:"quality,omitempty"`
+	Origin        string                   `json:"origin"`
+	Side          string                   `json:"side"`
+	Gaps          string                   `json:"gaps,omitempty"`
+	RelativeError *float64                 `json:"relative_error,omitempty"`
 }
 
-type wireDistHead struct {
-	Unit  string   `json:"unit"`
-	Count *int64   `json:"count,omitempty"`
-	Mean  *float64 `json:"mean,omitempty"`
-	Std   *float64 `json:"std,omitempty"`
-	Min   *float64 `json:"min,omitempty"`
-	Max   *float64 `json:"max,omitempty"`
+// A wireByName is an object of few keys: what a map would say, for less.
+type wireByName[V any] []wireNamed[V]
+
+type wireNamed[V any] struct {
+	Name  string
+	Value V
 }
 
-type wireDistTail struct {
-	Interval      map[string]wireInterval `json:"interval,omitempty"`
-	Quality       map[string]string       `json:"quality,omitempty"`
-	Origin        string                  `json:"origin"`
-	Side          string                  `json:"side"`
-	Gaps          string                  `json:"gaps,omitempty"`
-	RelativeError *float64                `json:"relative_error,omitempty"`
-}
-
-type wireQuantile struct {
-	Name  string // p50, p99.9
-	Value float64
-}
-
-// MarshalJSON puts the quantiles between the moments and their intervals.
-func (d *wireDist) MarshalJSON() ([]byte, error) {
-	head, err := json.Marshal(d.wireDistHead)
-	if err != nil {
-		return nil, err
-	}
-	tail, err := json.Marshal(d.wireDistTail)
-	if err != nil {
-		return nil, err
-	}
-	b := bytes.NewBuffer(head[:len(head)-1])
-	for _, q := range d.Quantiles {
-		v, err := json.Marshal(q.Value)
-		if err != nil {
-			return nil, err
-		}
-		b.WriteString("," + strconv.Quote(q.Name) + ":")
-		b.Write(v)
-	}
-	b.WriteByte(',')
-	b.Write(tail[1:])
-	return b.Bytes(), nil
-}
-
+// A wireSlice is written in two parts: a large report is slices, and a slice is
+// distributions.
 type wireSlice struct {
-	Dataset     string               `json:"dataset"`
-	Grouping    string               `json:"grouping"`
-	By          map[string]string    `json:"by"`
-	Sent        *int64               `json:"sent,omitempty"`
-	Completed   *int64               `json:"completed,omitempty"`
-	Failed      *int64               `json:"failed,omitempty"`
-	Share       *float64             `json:"share,omitempty"`
-	Outcomes    map[string]int64     `json:"outcomes,omitempty"`
-	Tokens      wireTokens           `json:"tokens"`
-	CachedShare *float64             `json:"cached_share,omitempty"`
-	Goodput     *wireGoodput         `json:"goodput,omitempty"`
-	SLO         []wireSLO            `json:"slo,omitempty"`
-	Metrics     map[string]*wireDist `json:"metrics"`
+	wireSliceHead
+	Metrics map[string]*wireDist `json:"metrics"`
+}
+
+type wireSliceHead struct {
+	Dataset     string            `json:"dataset"`
+	Grouping    string            `json:"grouping"`
+	By          map[string]string `json:"by"`
+	Sent        *int64            `json:"sent,omitempty"`
+	Completed   *int64            `json:"completed,omitempty"`
+	Failed      *int64            `json:"failed,omitempty"`
+	Share       *float64          `json:"share,omitempty"`
+	Outcomes    map[string]int64  `json:"outcomes,omitempty"`
+	Tokens      wireTokens        `json:"tokens"`
+	CachedShare *float64          `json:"cached_share,omitempty"`
+	Goodput     *wireGoodput      `json:"goodput,omitempty"`
+	SLO         []wireSLO         `json:"slo,omitempty"`
 }
 
 type wireDataset struct {

@@ -166,6 +166,9 @@ func (w *schemaWalk) check(t reflect.Type, node map[string]any, path string) {
 		t = t.Elem()
 		nullable = strings.HasSuffix(path, "[]") || slices.Contains([]string{"file", "ours"}, path[strings.LastIndex(path, ".")+1:])
 	}
+	if strings.HasPrefix(t.Name(), "wireByName[") {
+		t = reflect.MapOf(reflect.TypeFor[string](), t.Elem().Field(1).Type)
+	}
 	want := map[reflect.Kind]string{
 		reflect.String: "string", reflect.Bool: "boolean", reflect.Int: "integer", reflect.Int64: "integer", reflect.Float64: "number",
 		reflect.Slice: "array", reflect.Struct: "object", reflect.Map: "object",
