@@ -19,10 +19,10 @@ import (
 // HTML writes a report as one page that needs nothing else: no network, no
 // other file. The same report and options give the same bytes.
 //
-// Whatever stands in the data reaches the page either through html/template's
-// escaping or inside a JSON island, never as markup or script; the page's
-// content security policy allows its own scripts by their hashes and nothing
-// else.
+// Whatever stands in the data reaches the page through html/template's escaping,
+// through the same of the rows of tables (rows.go) or inside a JSON island, never
+// as markup or script; the page's content security policy allows its own scripts
+// by their hashes and nothing else.
 func (p *Printer) HTML(w io.Writer) error {
 	page, err := p.page()
 	if err != nil {
