@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"reflect"
+	"slices"
 
 	"github.com/go-echarts/go-echarts/v2/charts"
 	"github.com/go-echarts/go-echarts/v2/opts"
@@ -59,13 +61,17 @@ type builder interface {
 }
 
 // build turns a go-echarts chart into a plain option and lays a patch over it.
-// It fails on a NaN or an infinity, which JSON cannot hold.
+// It fails on a NaN or an infinity, which JSON cannot hold; one among the data
+// fails the page.
 func build(c builder, patch object) (object, error) {
 	c.Validate()
+	plain := c.JSON()
+	data := takeData(plain)
 	var out object
-	if err := copyJSON(&out, c.JSON()); err != nil {
+	if err := copyJSON(&out, plain); err != nil {
 		return nil, fmt.Errorf("chart option: %w", err)
 	}
+	putData(out, data)
 	var p object
 	if err := copyJSON(&p, patch); err != nil {
 		return nil, fmt.Errorf("chart option: %w", err)
@@ -78,6 +84,30 @@ func build(c builder, patch object) (object, error) {
 	}
 	mergeObject(out, p)
 	return out, nil
+}
+
+// takeData takes the data out of a chart's series, which are most of a chart and
+// need no copy to be written as they are.
+func takeData(o object) []any {
+	list, ok := o["series"].(charts.MultiSeries)
+	if !ok {
+		return nil
+	}
+	list = slices.Clone(list)
+	data := make([]any, len(list))
+	for i := range list {
+		data[i], list[i].Data = list[i].Data, nil
+	}
+	o["series"] = list
+	return data
+}
+
+func putData(o object, data []any) {
+	for i, d := range data {
+		if v := reflect.ValueOf(d); v.IsValid() && !(v.Kind() == reflect.Slice && v.IsNil()) {
+			o["series"].([]any)[i].(object)["data"] = d
+		}
+	}
 }
 
 func copyJSON(dst *object, src any) error {
