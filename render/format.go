@@ -566,15 +566,42 @@ func unitText(u serving.Unit) string {
 // significant digits carry every decimal fraction a file can have stated.
 func toMillis(sec float64) float64 { return round15(sec * 1000) }
 
+// round15 rounds to fifteen significant digits, half to even.
 func round15(v float64) float64 {
 	if !finite(v) {
 		return v
+	}
+	if r, ok := quickRound15(v); ok {
+		return r
 	}
 	r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', 14, 64), 64)
 	if err != nil {
 		return v
 	}
 	return r
+}
+
+// quickRound15 rounds by arithmetic alone what text would be the long way for. A
+// power of ten up to 1e22 is exact, and so is a whole number of fifteen digits:
+// their quotient is the float64 nearest to the decimal, which is what reading its
+// text gives. It leaves alone what is large or tiny, and what lies so near the
+// middle between two decimals that the product, which is off by a sixteenth at
+// most, could be on its other side.
+func quickRound15(v float64) (float64, bool) {
+	a := math.Abs(v)
+	if !(a >= 1e-7 && a < 1e14) {
+		return 0, false
+	}
+	scale := math.Pow10(14 - int(math.Floor(math.Log10(a))))
+	p := a * scale
+	whole, part := math.Modf(p)
+	if p < 1e14 || p >= 1e15 || math.Abs(part-.5) <= 1./16 {
+		return 0, false
+	}
+	if part > .5 {
+		whole++
+	}
+	return math.Copysign(whole/scale, v), true
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -2,6 +2,7 @@ package render
 
 import (
 	"math"
+	"math/rand/v2"
 	"regexp"
 	"strconv"
 	"strings"
@@ -304,4 +305,40 @@ func FuzzFormatDuration(f *testing.F) {
 			t.Errorf("FormatDuration(%v) = %q is off by %v", v, s, d)
 		}
 	})
+}
+
+// Rounding by arithmetic is rounding by text, or none.
+func TestQuickRoundingIsThatOfText(t *testing.T) {
+	byText := func(v float64) float64 {
+		r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', 14, 64), 64)
+		must(t, err)
+		return r
+	}
+	r, quick := rand.New(rand.NewPCG(7, 8)), 0
+	check := func(v float64) {
+		if got, ok := quickRound15(v); ok {
+			quick++
+			if want := byText(v); got != want || math.Signbit(got) != math.Signbit(want) {
+				t.Fatalf("%v is rounded to %v, want %v", v, got, want)
+			}
+		}
+	}
+	const n = 300_000
+	for range n {
+		check(math.Exp(r.NormFloat64()*6) * float64(1-2*r.IntN(2)))
+		// Decimals in the middle between two of fifteen digits, and powers of ten.
+		middle := (math.Floor(r.Float64()*1e15) + .5) / math.Pow10(r.IntN(20))
+		power := math.Pow10(r.IntN(26) - 9)
+		for _, v := range []float64{middle, power, float64(r.IntN(1e6)) / 1e3} {
+			check(v)
+			check(math.Nextafter(v, math.Inf(1)))
+			check(math.Nextafter(v, 0))
+		}
+	}
+	for _, v := range []float64{0, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, 5e-324} {
+		check(v)
+	}
+	if quick < 5*n {
+		t.Errorf("only %d of %d were rounded by arithmetic", quick, 10*n)
+	}
 }

@@ -28,12 +28,10 @@ func (p *Printer) HTML(w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("page: %w", err)
 	}
-	var b bytes.Buffer
-	if err := pageTemplates.ExecuteTemplate(&b, "report.gohtml", page); err != nil {
+	if err := pageTemplates.ExecuteTemplate(w, "report.gohtml", page); err != nil {
 		return fmt.Errorf("page: %w", err)
 	}
-	_, err = w.Write(b.Bytes())
-	return err
+	return nil
 }
 
 var pageTemplates = template.Must(template.ParseFS(templates.FS, "report.gohtml", "partials.gohtml", "sections/*.gohtml"))

@@ -1,10 +1,10 @@
 package render
 
 import (
-	"bytes"
 	"fmt"
 	"html/template"
 	"maps"
+	"strings"
 
 	"github.com/vreport/vreport/analyze"
 )
@@ -110,7 +110,7 @@ func (c *pageContext) section(r analyze.Result) (sectionView, error) {
 	if err != nil {
 		return s, err
 	}
-	var b bytes.Buffer
+	var b strings.Builder
 	if err := pageTemplates.ExecuteTemplate(&b, v.name+".gohtml", data); err != nil {
 		return s, err
 	}
