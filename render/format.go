@@ -655,9 +655,12 @@ func significant(a float64, n int) int {
 
 // reaches reports whether a formatted number was rounded up to limit.
 func reaches(s string, limit float64) bool {
-	v, err := strconv.ParseFloat(strings.NewReplacer(",", "", "−", "").Replace(s), 64)
+	v, err := strconv.ParseFloat(bareDigits.Replace(s), 64)
 	return err == nil && v >= limit
 }
+
+// bareDigits takes off what is not of a number's size.
+var bareDigits = strings.NewReplacer(",", "", "−", "")
 
 func trimZeros(s string) string {
 	if !strings.Contains(s, ".") {

@@ -30,7 +30,11 @@ func newWireDist(d *analyze.Dist) *wireDist {
 		Mean: wireValue(u, d.Mean), Std: wireValue(u, d.Std), Min: wireValue(u, d.Min), Max: wireValue(u, d.Max),
 		Origin: string(d.Origin), Side: wireSide(d.Side), Gaps: d.Gaps, RelativeError: wireFloat(d.RelError),
 	}
-	names := make([]string, 0, len(d.Quantiles))
+	n := len(d.Quantiles)
+	names := make([]string, 0, n)
+	w.Quantiles = make([]wireNamed[float64], 0, n)
+	w.Interval = make(wireByName[wireInterval], 0, n)
+	w.Quality = make(wireByName[string], 0, n)
 	for _, q := range d.Quantiles {
 		name := serving.QuantileName(q.P)
 		if q.P >= 0 && q.P <= 1 && !slices.Contains(names, name) {
