@@ -78,14 +78,16 @@ func newPoint(l sweep.Level, rs []reading) SweepPoint {
 	return p
 }
 
-// Stat is the median over the repeats of a metric's statistic: mean, p50, p99.
+// Stat is the median over the repeats of a metric's statistic: mean, p50, p99. It
+// changes nothing: the forms of a report are made side by side.
 func (p *SweepPoint) Stat(k serving.MetricKey, stat string) serving.Opt[float64] {
+	with := *p
 	if p.readings == nil { // made by hand
 		for _, r := range p.Runs {
-			p.readings = append(p.readings, readingOf(r, 0))
+			with.readings = append(with.readings, readingOf(r, 0))
 		}
 	}
-	return p.median(func(r reading) serving.Opt[float64] { return r.dists.stat(k, stat) })
+	return with.median(func(r reading) serving.Opt[float64] { return r.dists.stat(k, stat) })
 }
 
 // median takes a figure over the repeats that have it.
