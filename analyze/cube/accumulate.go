@@ -211,22 +211,23 @@ func (s *stock) addPage(a *acc, i int, pg *page) {
 
 // A filler is the taker of the main scan.
 type filler struct {
-	lay     *layout
-	plan    *Plan
-	asked   [][]match // by limit: terms
-	stocks  []*stock
-	units   []float64 // by metric
-	slowest []*slowList
-	first   int64
-	last    int64
-	sorter  leafSorter
-	rows    []leafRows // by family, of a chunk
-	lane    lane
-	col     valueColumn
-	isAsked []bool
-	kept    *keptSlots // nil where slots are not kept
-	number  int        // among the fillers
-	unmoved int        // rows since states were last moved, whose counters are of 32 bits
+	lay      *layout
+	plan     *Plan
+	asked    [][]match // by limit: terms
+	stocks   []*stock
+	units    []float64 // by metric
+	slowest  []*slowList
+	first    int64
+	last     int64
+	sorter   leafSorter
+	rows     []leafRows // by family, of a chunk
+	lane     lane
+	col      valueColumn
+	isAsked  []bool
+	uncached []uint32   // rows of a chunk: see listUncached
+	kept     *keptSlots // nil where slots are not kept
+	number   int        // among the fillers
+	unmoved  int        // rows since states were last moved, whose counters are of 32 bits
 }
 
 // leafRows says where the rows of a chunk belong.
@@ -310,6 +311,7 @@ func (w *filler) take(c *chunk) error {
 	for _, l := range w.slowest {
 		l.take(c)
 	}
+	w.listUncached(c)
 	c.blank()
 	for i, s := range w.stocks {
 		r := &w.rows[i]
@@ -319,7 +321,7 @@ func (w *filler) take(c *chunk) error {
 		s.grow(len(w.lay.limits))
 		s.states.add(r.ids, c.state)
 		if s.f.sums {
-			s.addUncached(r.ids, c)
+			s.addUncached(r.ids, c, w.uncached)
 		} else {
 			s.addTokens(r.ids, c)
 		}

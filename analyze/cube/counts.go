@@ -64,23 +64,34 @@ func (s *stock) addTokens(leaves []uint32, c *chunk) {
 	}
 }
 
-// addUncached notes the tokens that cannot be told from the sums of the token
-// metrics: prompts of which nobody says what was cached, and the reverse.
-func (s *stock) addUncached(leaves []uint32, c *chunk) {
+// listUncached lists the completed requests of which nobody says what was cached
+// of the prompt, and the reverse: they are few.
+func (w *filler) listUncached(c *chunk) {
+	w.uncached = w.uncached[:0]
 	lay := c.lay
 	if lay.cached < 0 || !c.holes[lay.cached] && (lay.prompt < 0 || !c.holes[lay.prompt]) {
 		return
 	}
 	prompt, cached := c.column(lay.prompt), c.column(lay.cached)
-	for row, leaf := range leaves {
-		p, known := tokenAt(prompt, row)
-		n, ok := tokenAt(cached, row)
-		switch {
-		case known == ok || !c.ok(row):
-		case known:
-			s.counts[leaf].cachedOf -= p
-		default:
-			s.counts[leaf].cached -= n
+	for row := range c.state {
+		_, known := tokenAt(prompt, row)
+		if _, ok := tokenAt(cached, row); known != ok && c.ok(row) {
+			w.uncached = append(w.uncached, uint32(row))
+		}
+	}
+}
+
+// addUncached notes the tokens that cannot be told from the sums of the token
+// metrics, of the rows listed.
+func (s *stock) addUncached(leaves []uint32, c *chunk, rows []uint32) {
+	prompt, cached := c.column(c.lay.prompt), c.column(c.lay.cached)
+	for _, row := range rows {
+		k := &s.counts[leaves[row]]
+		if p, known := tokenAt(prompt, int(row)); known {
+			k.cachedOf -= p
+		} else {
+			n, _ := tokenAt(cached, int(row))
+			k.cached -= n
 		}
 	}
 }
