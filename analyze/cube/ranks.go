@@ -273,13 +273,18 @@ func (p *pending) at(rank int64) float64 {
 // quantile returns a type 7 quantile whose ranks were wanted.
 func (p *pending) quantile(q float64) float64 {
 	j, g := rank7(p.summary.N, q)
-	v := p.at(j)
 	if g > 0 {
-		if hi := p.at(j + 1); hi != v {
-			v += g * (hi - v)
-		}
+		return between(p.at(j), p.at(j+1), g)
 	}
-	return v
+	return p.at(j)
+}
+
+// between returns what lies a share of the way from one value to the next.
+func between(lo, hi, share float64) float64 {
+	if lo == hi {
+		return lo
+	}
+	return lo + share*(hi-lo)
 }
 
 // quantiles are those that the cells of a family report.
@@ -422,8 +427,16 @@ func (r *ranker) grid(p *pending) []float64 {
 	r.find(&t)
 	r.guess(&t)
 	out := make([]float64, len(CDFGrid))
-	for i, q := range CDFGrid {
-		out[i] = t.quantile(q)
+	at := 0
+	for i, q := range CDFGrid { // ascending, as the wants are
+		j, g := rank7(p.summary.N, q)
+		for t.wants[at].rank < j {
+			at++
+		}
+		out[i] = t.wants[at].value
+		if g > 0 {
+			out[i] = between(out[i], t.wants[at+1].value, g)
+		}
 	}
 	return out
 }
