@@ -38,28 +38,35 @@ func TailBand(whole []float64, parts [][]float64, p float64) (Band, bool) {
 	if n == 0 {
 		return Band{}, false
 	}
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
-	// Ties by place are what a stable sort makes of them, several times faster.
-	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(whole[a], whole[b]), a-b) })
-	sorted := make([]float64, n)
-	for i, k := range order {
-		sorted[i] = whole[k]
-	}
-	at := Quantile(sorted, p)
+	at := Quantiles(whole, p)[0]
 	// 0.94·n must not become 1880.0000000000002 and take a rank too many.
 	const eps = 1e-9
 	from, to := int(math.Floor((p-0.01)*float64(n)+eps)), int(math.Ceil((p+0.01)*float64(n)-eps))
-	b := meansAt(whole, parts, order[max(from, 0):min(to, n)])
+	from = max(from, 0)
+	order := orderFrom(whole, from)
+	b := meansAt(whole, parts, order[:min(to, n)-from])
 	b.P, b.BandN, b.BandGap = at, b.N, math.Abs(b.Mean-at)/at
 	if b.N >= bandLeast && b.BandGap <= bandGap {
 		return b, true
 	}
-	t := meansAt(whole, parts, order[min(int(math.Floor(p*float64(n)+eps)), n-1):])
+	t := meansAt(whole, parts, order[min(int(math.Floor(p*float64(n)+eps)), n-1)-from:])
 	t.P, t.BandN, t.BandGap, t.Tail = at, b.BandN, b.BandGap, true
 	return t, true
+}
+
+// orderFrom returns the places of values from a rank on, in the order of a stable
+// sort. What lies below is only counted: it is most, where a tail is asked for.
+func orderFrom(x []float64, rank int) []int {
+	least := atRanks(x, []int{rank})[0]
+	var order []int
+	for i, v := range x {
+		if v >= least {
+			order = append(order, i)
+		}
+	}
+	// Ties by place are what a stable sort makes of them, several times faster.
+	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(x[a], x[b]), a-b) })
+	return order[rank-(len(x)-len(order)):]
 }
 
 func meansAt(whole []float64, parts [][]float64, rows []int) Band {

@@ -21,9 +21,13 @@ func Quantile(sorted []float64, p float64) float64 {
 	if g == 0 {
 		return sorted[j]
 	}
-	lo, hi := sorted[j], sorted[j+1]
+	return between(sorted[j], sorted[j+1], g)
+}
+
+// between interpolates two neighbours, the second of a weight.
+func between(lo, hi, g float64) float64 {
 	// Equal neighbours are their own interpolation: Inf-Inf would be NaN.
-	if lo == hi || math.IsInf(lo, -1) {
+	if g == 0 || lo == hi || math.IsInf(lo, -1) {
 		return lo
 	}
 	return lo + g*(hi-lo)

@@ -21,8 +21,7 @@ func Sort(x []float64) {
 	var counts [digits][1 << digit]uint32
 	from, to := make([]uint64, len(x)), make([]uint64, len(x))
 	for i, v := range x {
-		k := math.Float64bits(v)
-		k ^= uint64(int64(k)>>63) | 1<<63 // in this form, order is that of integers
+		k := sortKey(v)
 		from[i] = k
 		for d := range counts {
 			counts[d][k>>(digit*d)&(1<<digit-1)]++
@@ -48,4 +47,10 @@ func Sort(x []float64) {
 	for i, k := range from {
 		x[i] = math.Float64frombits(k ^ (uint64(int64(^k)>>63) | 1<<63))
 	}
+}
+
+// sortKey maps a value to an integer, so that order is that of integers.
+func sortKey(v float64) uint64 {
+	k := math.Float64bits(v)
+	return k ^ (uint64(int64(k)>>63) | 1<<63)
 }
