@@ -71,13 +71,12 @@ func unknownPhase(from, to float64) *phase {
 
 func (p *phase) seconds() float64 { return p.To - p.From }
 
-// spreadOf sorts its argument.
 func spreadOf(x []float64) spread {
 	if len(x) == 0 {
 		return spread{0, nan, nan, nan, nan}
 	}
-	stat.Sort(x)
-	return spread{float64(len(x)), stat.Sum(x) / float64(len(x)), stat.Quantile(x, 0.5), stat.Quantile(x, 0.95), stat.Quantile(x, 0.99)}
+	q := stat.Quantiles(x, 0.5, 0.95, 0.99)
+	return spread{float64(len(x)), stat.Sum(x) / float64(len(x)), q[0], q[1], q[2]}
 }
 
 // levelOf leaves out what is missing.
@@ -87,7 +86,7 @@ func levelOf(x []float64) level {
 		return level{nan, nan, nan}
 	}
 	s := spreadOf(x)
-	return level{s.Mean, s.P95, x[len(x)-1]}
+	return level{s.Mean, s.P95, slices.Max(x)}
 }
 
 // A signal is a figure over equal windows of time.

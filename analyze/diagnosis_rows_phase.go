@@ -15,6 +15,7 @@ type rowChannel struct {
 	waiting, running *signal
 	byReplica        []*signal // waiting of each
 	seen             []*phase  // that were asked for: an incident's twice
+	own              []*signal // once they were asked for
 	runningOf        []*signal
 }
 
@@ -46,7 +47,10 @@ func compareTime(a, b float64) int {
 
 // known are the values of completed requests that have one.
 func known(rows []diagRow, get func(*diagRow) float64) []float64 {
-	out := make([]float64, 0, len(rows))
+	return appendKnown(make([]float64, 0, len(rows)), rows, get)
+}
+
+func appendKnown(out []float64, rows []diagRow, get func(*diagRow) float64) []float64 {
 	for i := range rows {
 		if v := get(&rows[i]); rows[i].outcome == serving.OK && !math.IsNaN(v) {
 			out = append(out, v)
@@ -170,108 +174,50 @@ func (c *rowChannel) addReplicas(p *phase, rows []diagRow) {
 }
 
 func (c *rowChannel) addWorkloads(p *phase, rows []diagRow) {
-	if len(c.workloads) > 64 {
-		return // those are no kinds of work
+	if len(c.workloads) == 0 || len(c.workloads) > 64 {
+		return // none are told apart, or those are no kinds of work
+	}
+	type means struct{ ttft, tpot mean }
+	p.Workloads = make([]workloadLoad, len(c.workloads))
+	of := make([]means, len(c.workloads))
+	for i := range rows {
+		r := &rows[i]
+		if r.workload < 0 {
+			continue
+		}
+		l, m := &p.Workloads[r.workload], &of[r.workload]
+		if t := r.prompt + r.output; !math.IsNaN(t) {
+			l.Tokens += t * c.every
+		}
+		if !r.retry {
+			l.Requests += c.every
+		}
+		if r.outcome == serving.OK {
+			m.ttft.add(r.first())
+			m.tpot.add(r.tpot)
+		}
 	}
 	for k, name := range c.workloads {
-		l := workloadLoad{Name: name}
-		for i := range rows {
-			if rows[i].workload == int32(k) {
-				if t := rows[i].prompt + rows[i].output; !math.IsNaN(t) {
-					l.Tokens += t * c.every
-				}
-				if !rows[i].retry {
-					l.Requests += c.every
-				}
-			}
-		}
-		mine := func(get func(*diagRow) float64) func(*diagRow) float64 {
-			return func(r *diagRow) float64 {
-				if r.workload != int32(k) {
-					return nan
-				}
-				return get(r)
-			}
-		}
-		l.TTFT = spreadOf(known(rows, mine((*diagRow).first))).Mean
-		l.TPOT = spreadOf(known(rows, mine(func(r *diagRow) float64 { return r.tpot }))).Mean
-		p.Workloads = append(p.Workloads, l)
+		l := &p.Workloads[k]
+		l.Name, l.TTFT, l.TPOT = name, of[k].ttft.value(), of[k].tpot.value()
 	}
 	slices.SortFunc(p.Workloads, func(a, b workloadLoad) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// signals are what change points are looked for in.
-func (c *rowChannel) signals() []*signal {
-	n := min(60, max(12, len(c.rows)/8))
-	step := max(c.span()/float64(n), 1e-3)
-	bins := make([][]diagRow, n)
-	for from, to := 0, 0; from < len(c.rows); from = to { // rows are in order of time
-		bin := min(n-1, int(c.rows[from].at/step))
-		for to < len(c.rows) && min(n-1, int(c.rows[to].at/step)) == bin {
-			to++
-		}
-		bins[bin] = c.rows[from:to]
-	}
-	make1 := func(name string, f func(rows []diagRow) (float64, float64)) *signal {
-		s := &signal{name: name, unit: "s", step: step}
-		for _, b := range bins {
-			v, k := f(b)
-			s.values, s.n = append(s.values, v), append(s.n, k)
-		}
-		return s
-	}
-	q := func(get func(*diagRow) float64, p float64) func([]diagRow) (float64, float64) {
-		return func(rows []diagRow) (float64, float64) {
-			x := known(rows, get)
-			if len(x) < 3 {
-				return nan, 0
-			}
-			stat.Sort(x)
-			return stat.Quantile(x, p), float64(len(x))
-		}
-	}
-	tpot := func(r *diagRow) float64 { return r.tpot }
-	return []*signal{
-		make1("ttft", q((*diagRow).first, 0.5)), make1("ttft_tail", q((*diagRow).first, 0.9)),
-		make1("tpot", q(tpot, 0.5)), make1("tpot_tail", q(tpot, 0.9)),
-		make1("queue", q(func(r *diagRow) float64 { return r.queue }, 0.5)),
-		make1("failed", func(rows []diagRow) (float64, float64) {
-			k := 0.0
-			for i := range rows {
-				if rows[i].outcome != serving.OK {
-					k++
-				}
-			}
-			return k / float64(len(rows)), float64(len(rows))
-		}),
+// A mean is of the values that are known, NaN of none.
+type mean struct {
+	sum stat.Total
+	n   float64
+}
+
+func (m *mean) add(v float64) {
+	if !math.IsNaN(v) {
+		m.sum.Add(v)
+		m.n++
 	}
 }
 
-// coarse are windows of equally many requests: where requests come in bursts,
-// equally long windows alternate between two states.
-func (c *rowChannel) coarse() []*signal {
-	const windows = 14
-	size := len(c.rows) / windows
-	if size < 10 {
-		return nil
-	}
-	out := []*signal{{name: "ttft", unit: "s"}, {name: "tpot", unit: "s"}, {name: "ttft_tail", unit: "s"}}
-	for k := range windows {
-		rows := c.rows[k*size : min(len(c.rows), (k+1)*size)]
-		for i, get := range []func(*diagRow) float64{(*diagRow).first, func(r *diagRow) float64 { return r.tpot }, (*diagRow).first} {
-			s := spreadOf(known(rows, get))
-			v := s.Mean
-			if out[i].name == "ttft_tail" {
-				v = s.P95
-			}
-			out[i].starts, out[i].values, out[i].n = append(out[i].starts, rows[0].at), append(out[i].values, v), append(out[i].n, s.N)
-		}
-	}
-	for _, s := range out {
-		s.step = c.span() - s.starts[windows-1]
-	}
-	return out
-}
+func (m *mean) value() float64 { return m.sum.Value() / m.n }
 
 // count adds who came into the batch and who was served well.
 func (c *rowChannel) count(p *phase, rows []diagRow) {
@@ -306,9 +252,16 @@ func (s *rowSource) good(r *diagRow) bool {
 		return false
 	}
 	for _, c := range s.goodput {
-		v := map[serving.MetricKey]float64{serving.TTFT: r.ttft, serving.TPOT: r.tpot, serving.E2E: r.e2e}[c.Metric]
-		if c.Metric == serving.TPOT && r.output == 1 {
-			continue
+		v := 0.0
+		switch c.Metric {
+		case serving.TTFT:
+			v = r.ttft
+		case serving.TPOT:
+			if v = r.tpot; r.output == 1 {
+				continue
+			}
+		case serving.E2E:
+			v = r.e2e
 		}
 		if !(v <= c.Limit) {
 			return false

@@ -269,6 +269,9 @@ func (s *source) shift(origin int64) {
 		s.servers.span = float64(s.to-origin) / 1e9
 		return
 	}
+	if s.rows.origin == origin {
+		return
+	}
 	by := float64(s.rows.origin-origin) / 1e9
 	for i := range s.rows.rows {
 		s.rows.rows[i].at += by

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/vreport/vreport/analyze/cube"
-	"github.com/vreport/vreport/analyze/stat"
 	"github.com/vreport/vreport/ingest/serving"
 )
 
@@ -17,56 +16,6 @@ func (s *source) context() []*signal {
 		return s.rows.context()
 	}
 	return s.servers.context()
-}
-
-// context are windows like those of signals.
-func (c *rowChannel) context() []*signal {
-	n := min(60, max(12, len(c.rows)/8))
-	step := max(c.span()/float64(n), 1e-3)
-	arrivals := make([]float64, n)
-	prompt, output := make([][]float64, n), make([][]float64, n)
-	missed, asked := make([]float64, n), make([]float64, n)
-	for i := range c.rows {
-		r := &c.rows[i]
-		k := min(n-1, int(r.at/step))
-		if !r.retry {
-			arrivals[k] += c.every / step
-		}
-		if !math.IsNaN(r.prompt) {
-			prompt[k] = append(prompt[k], r.prompt)
-		}
-		if !math.IsNaN(r.output) && r.outcome == serving.OK {
-			output[k] = append(output[k], r.output)
-		}
-		if !math.IsNaN(r.cached) && r.prompt > 0 {
-			missed[k] += r.prompt - r.cached
-			asked[k] += r.prompt
-		}
-	}
-	p90 := func(x []float64) float64 {
-		if len(x) < 3 {
-			return nan
-		}
-		slices.Sort(x)
-		return stat.Quantile(x, 0.9)
-	}
-	out := []*signal{{name: "arrivals", step: step, values: arrivals}, {name: "prompt_tokens", step: step}, {name: "output_tokens", step: step}, {name: "cache_missed", step: step}}
-	for k := range n {
-		out[1].values = append(out[1].values, p90(prompt[k]))
-		out[2].values = append(out[2].values, meanKnown(output[k]))
-		out[3].values = append(out[3].values, missed[k]/asked[k])
-	}
-	levels := func(of *signal) *signal {
-		s := &signal{name: of.name, step: step}
-		for k := range n {
-			s.values = append(s.values, meanKnown(of.between(float64(k)*step, float64(k+1)*step)))
-		}
-		return s
-	}
-	if step >= 2*c.waiting.step { // a level's own windows are finer
-		out = append(out, levels(c.waiting), levels(c.running))
-	}
-	return out
 }
 
 func (c *serverChannel) context() []*signal {
