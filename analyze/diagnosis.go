@@ -199,9 +199,10 @@ func (u *diagSubject) gather() {
 			o, ok = u.own[s]
 			end = float64(s.to-s.from) / 1e9
 		}
-		p := phases{all: s.phase(0, end), known: ok}
-		p.bad = p.all
-		if ok {
+		p := phases{seconds: end, known: ok}
+		if !ok {
+			p.bad = s.phase(0, end)
+		} else {
 			p.bad = s.phase(o.from, min(o.to, end))
 			if o.guard > o.since {
 				p.base = s.phase(o.since, o.guard)

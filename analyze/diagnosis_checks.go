@@ -1,7 +1,6 @@
 package analyze
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -131,11 +130,21 @@ func (f *factsOf) fromRows() {
 // worstGaps names the requests with the longest gaps, and when they came: a stall
 // of the server hits all that stream at that moment.
 func (f *factsOf) worstGaps(rows []diagRow) string {
-	held := slices.Clone(rows)
-	held = slices.DeleteFunc(held, func(r diagRow) bool { return math.IsNaN(r.worst) })
-	slices.SortStableFunc(held, func(a, b diagRow) int { return cmp.Compare(b.worst, a.worst) })
+	const most = 3
+	var held []*diagRow
+	for i := range rows {
+		r := &rows[i]
+		k := len(held)
+		for k > 0 && r.worst > held[k-1].worst {
+			k--
+		}
+		if k < most && !math.IsNaN(r.worst) {
+			held = slices.Insert(held, k, r)
+			held = held[:min(most, len(held))]
+		}
+	}
 	var list []string
-	for _, r := range held[:min(3, len(held))] {
+	for _, r := range held {
 		list = append(list, fmt.Sprintf("row %d, sent at %s: %s", r.row, f.u.moment(r.at), seconds(signif(r.worst))))
 	}
 	return "longest gaps: " + strings.Join(list, "; ")

@@ -14,9 +14,9 @@ import (
 // phases are the two stretches that facts compare. The baseline is missing where
 // nothing changed, or everything was as it is from the beginning.
 type phases struct {
-	base, bad *phase // either may be nil
-	all       *phase
-	known     bool // there is an incident
+	base, bad *phase  // base may be nil; bad is all of the data where nothing changed
+	seconds   float64 // of all of the data
+	known     bool    // there is an incident
 }
 
 // factsOf are what one source says of a subject's phases.
@@ -119,7 +119,7 @@ func (f *factsOf) take() {
 	if i.Prompt.N > 0 || i.Output.N > 0 {
 		f.put(rules.MixShift, shift, "")
 	}
-	f.put(rules.DurationShare, i.seconds()/f.ph.all.seconds(), "")
+	f.put(rules.DurationShare, i.seconds()/f.ph.seconds, "")
 	f.put(rules.CachedDrop, b.CachedShare-i.CachedShare, "")
 	f.put(rules.KVRise, i.KV.Mean-b.KV.Mean, "")
 	f.ratio(rules.KVPerRunning, b.KV.Mean/b.Running.Mean, i.KV.Mean/i.Running.Mean)
@@ -295,12 +295,6 @@ func (u *diagSubject) across(out rules.Facts, ph map[*source]phases) {
 	}
 	if client != nil && server != nil {
 		c, s := ph[client].bad, ph[server].bad
-		if c == nil {
-			c = ph[client].all
-		}
-		if s == nil {
-			s = ph[server].all
-		}
 		gap, of := c.TTFT.P50-s.TTFT.P50, s.TTFT.P50
 		if !math.IsNaN(gap) && of > 0 {
 			f := rules.Fact{Value: gap, Unit: serving.Seconds, Source: client.label + " against " + server.label, Window: u.span2text(s.From, s.To)}

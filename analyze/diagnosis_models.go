@@ -20,23 +20,7 @@ func (s *rowSource) byModel() (out []*rowSource, left string) {
 	if len(s.models) < 2 {
 		return []*rowSource{s}, ""
 	}
-	parts := make([]*rowSource, len(s.models))
-	for k, name := range s.models {
-		c := *s
-		c.name, c.rows, c.models = s.name+" · "+name, nil, []string{name}
-		c.workloads, c.replicas = nil, nil
-		parts[k] = &c
-	}
-	for _, r := range s.rows {
-		if r.model < 0 {
-			continue
-		}
-		p := parts[r.model]
-		r.workload = intern(&p.workloads, s.workloads, r.workload)
-		r.replica = intern(&p.replicas, s.replicas, r.replica)
-		r.model = 0
-		p.rows = append(p.rows, r)
-	}
+	parts := s.cutByModel()
 	slices.SortStableFunc(parts, func(a, b *rowSource) int {
 		return cmp.Or(cmp.Compare(len(b.rows), len(a.rows)), strings.Compare(a.name, b.name))
 	})
@@ -51,17 +35,75 @@ func (s *rowSource) byModel() (out []*rowSource, left string) {
 	return out, left
 }
 
-// intern is a name's place among the names of a part.
-func intern(names *[]string, all []string, k int32) int32 {
+// cutByModel returns the rows of each model, in their order. They share one array,
+// of which each has a piece.
+func (s *rowSource) cutByModel() []*rowSource {
+	counts := make([]int, len(s.models))
+	total := 0
+	for i := range s.rows {
+		if k := s.rows[i].model; k >= 0 {
+			counts[k]++
+			total++
+		}
+	}
+	room := make([]diagRow, total)
+	parts := make([]*rowSource, len(s.models))
+	for k, name := range s.models {
+		c := *s
+		c.name, c.models = s.name+" · "+name, []string{name}
+		c.rows, room = room[:0:counts[k]], room[counts[k]:]
+		parts[k] = &c
+	}
+	for i := range s.rows {
+		if k := s.rows[i].model; k >= 0 {
+			parts[k].rows = append(parts[k].rows, s.rows[i])
+		}
+	}
+	workloads, replicas := newRenaming(s.workloads), newRenaming(s.replicas)
+	for _, p := range parts {
+		for i := range p.rows {
+			r := &p.rows[i]
+			r.model, r.workload, r.replica = 0, workloads.of(r.workload), replicas.of(r.replica)
+		}
+		p.workloads, p.replicas = workloads.done(), replicas.done()
+	}
+	return parts
+}
+
+// A renaming numbers the names of one part after another in the order they come.
+type renaming struct {
+	all []string
+	to  []int32 // the number of each name of all, -1 of one that has not come
+	was []int32 // the names that have come
+}
+
+func newRenaming(all []string) *renaming {
+	r := &renaming{all: all, to: make([]int32, len(all))}
+	for i := range r.to {
+		r.to[i] = -1
+	}
+	return r
+}
+
+func (r *renaming) of(k int32) int32 {
 	if k < 0 {
 		return k
 	}
-	i := slices.Index(*names, all[k])
-	if i < 0 {
-		i = len(*names)
-		*names = append(*names, all[k])
+	if r.to[k] < 0 {
+		r.to[k] = int32(len(r.was))
+		r.was = append(r.was, k)
 	}
-	return int32(i)
+	return r.to[k]
+}
+
+// done returns the names of a part and begins the next one.
+func (r *renaming) done() (names []string) {
+	for _, k := range r.was {
+		names = append(names, r.all[k])
+		r.to[k] = -1
+	}
+	r.was = r.was[:0]
+	return names
 }
 
 // otherModel reports that a table was cut by model and the other source is known

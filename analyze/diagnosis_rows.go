@@ -66,6 +66,9 @@ func (r *diagRow) first() float64 {
 	return r.e2e - r.decode
 }
 
+// rest is what neither the stages nor the front end account for.
+func (r *diagRow) rest() float64 { return r.e2e - r.queue - r.prefill - r.front() - r.decode }
+
 func (s *rowSource) span() float64 {
 	if len(s.rows) == 0 {
 		return 0

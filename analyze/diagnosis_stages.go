@@ -36,7 +36,7 @@ func (u *diagSubject) stages() []Stage {
 			name string
 			ph   *phase
 		}
-		list := []named{{"all", p.all}}
+		list := []named{{"all", p.bad}}
 		if p.known {
 			list = []named{{"baseline", p.base}, {"incident", p.bad}}
 		}
@@ -64,49 +64,56 @@ func (u *diagSubject) stages() []Stage {
 // rowStages decomposes requests one by one, those that have all stages: of one
 // workload, or of all (-1).
 func rowStages(by []serving.Term, window, source string, rows []diagRow, workload int, band bool) []Stage {
-	var ttft, e2e []float64
-	var t [3][]float64 // of TTFT: queue, prefill, front end
-	var e [5][]float64 // of E2E: and decode, residual
+	ttft, e2e := make([]*diagRow, 0, len(rows)), make([]*diagRow, 0, len(rows))
 	for i := range rows {
 		r := &rows[i]
-		if workload >= 0 && r.workload != int32(workload) {
+		if workload >= 0 && r.workload != int32(workload) || r.outcome != serving.OK || math.IsNaN(r.queue+r.prefill+r.front()) {
 			continue
 		}
-		front := r.front()
-		if r.outcome != serving.OK || math.IsNaN(r.queue+r.prefill+front) {
-			continue
-		}
-		ttft = append(ttft, r.first())
-		for k, v := range []float64{r.queue, r.prefill, front} {
-			t[k] = append(t[k], v)
-		}
-		if rest := r.e2e - r.queue - r.prefill - front - r.decode; !math.IsNaN(rest) {
-			e2e = append(e2e, r.e2e)
-			for k, v := range []float64{r.queue, r.prefill, front, r.decode, rest} {
-				e[k] = append(e[k], v)
-			}
+		ttft = append(ttft, r)
+		if !math.IsNaN(r.rest()) {
+			e2e = append(e2e, r)
 		}
 	}
 	var out []Stage
-	mean := func(of serving.MetricKey, whole []float64, parts [][]float64) {
-		if len(whole) == 0 {
+	add := func(of serving.MetricKey, rows []*diagRow, whole func(*diagRow) float64, parts []func(*diagRow) float64) {
+		if len(rows) == 0 {
 			return
 		}
-		st := Stage{Of: of, By: by, Window: window, Band: "mean", Source: source, N: len(whole), Whole: spreadMean(whole)}
-		var m []float64
-		for _, p := range parts {
-			m = append(m, spreadMean(p))
+		x, split := valuesAt(rows, whole), make([][]float64, len(parts))
+		m := make([]float64, len(parts))
+		for k, get := range parts {
+			split[k] = valuesAt(rows, get)
+			m[k] = spreadMean(split[k])
 		}
+		st := Stage{Of: of, By: by, Window: window, Band: "mean", Source: source, N: len(rows), Whole: spreadMean(x)}
 		st.fill(m)
 		out = append(out, st)
-		if b, ok := stat.TailBand(whole, parts, 0.95); band && ok && len(whole) >= leastForP95 {
+		if !band || len(rows) < leastForP95 {
+			return
+		}
+		if b, ok := stat.TailBand(x, split, 0.95); ok {
 			st := Stage{Of: of, By: by, Window: window, Band: "p95", Source: source, N: b.N, Whole: b.Mean, Tail: b.Tail}
 			st.fill(b.Parts)
 			out = append(out, st)
 		}
 	}
-	mean(serving.TTFT, ttft, t[:])
-	mean(serving.E2E, e2e, e[:])
+	add(serving.TTFT, ttft, (*diagRow).first, stageParts[:3])
+	add(serving.E2E, e2e, func(r *diagRow) float64 { return r.e2e }, stageParts)
+	return out
+}
+
+// stageParts are the parts of E2E; the first three are those of TTFT.
+var stageParts = []func(*diagRow) float64{
+	func(r *diagRow) float64 { return r.queue }, func(r *diagRow) float64 { return r.prefill }, (*diagRow).front,
+	func(r *diagRow) float64 { return r.decode }, (*diagRow).rest,
+}
+
+func valuesAt(rows []*diagRow, get func(*diagRow) float64) []float64 {
+	out := make([]float64, len(rows))
+	for i, r := range rows {
+		out[i] = get(r)
+	}
 	return out
 }
 
