@@ -12,22 +12,15 @@ import (
 // A rowChannel is a table of requests as a source of phases and signals.
 type rowChannel struct {
 	*rowSource
-	waiting, running *signal
-	byReplica        []*signal // waiting of each
-	seen             []*phase  // that were asked for: an incident's twice
-	own              []*signal // once they were asked for
-	runningOf        []*signal
+	inSystem
+	byReplica []inSystem // of each, where there are several
+	seen      []*phase   // that were asked for: an incident's twice
+	own       []*signal  // once they were asked for
 }
 
 func newRowChannel(s *rowSource) *rowChannel {
 	c := &rowChannel{rowSource: s}
-	c.waiting, c.running = s.levels(-1)
-	if len(s.replicas) > 1 && len(s.replicas) <= 64 {
-		for r := range s.replicas {
-			w, run := s.levels(int32(r))
-			c.byReplica, c.runningOf = append(c.byReplica, w), append(c.runningOf, run)
-		}
-	}
+	c.inSystem, c.byReplica = s.countLevels()
 	return c
 }
 
@@ -160,15 +153,19 @@ func (c *rowChannel) arrivalPeak(rows []diagRow, from, to float64) float64 {
 }
 
 func (c *rowChannel) addReplicas(p *phase, rows []diagRow) {
-	for k := range c.byReplica {
-		l := replicaLoad{Name: c.replicas[k], Waiting: meanKnown(c.byReplica[k].between(p.From, p.To)), Running: meanKnown(c.runningOf[k].between(p.From, p.To))}
-		for i := range rows {
-			if rows[i].replica == int32(k) {
-				l.Requests += c.every
-			}
+	if len(c.byReplica) == 0 {
+		return
+	}
+	for k, l := range c.byReplica {
+		p.Replicas = append(p.Replicas, replicaLoad{Name: c.replicas[k], Waiting: meanKnown(l.waiting.between(p.From, p.To)), Running: meanKnown(l.running.between(p.From, p.To))})
+	}
+	for i := range rows {
+		if k := rows[i].replica; k >= 0 {
+			p.Replicas[k].Requests += c.every
 		}
-		l.Present = l.Requests >= 0.03*p.Requests
-		p.Replicas = append(p.Replicas, l)
+	}
+	for k := range p.Replicas {
+		p.Replicas[k].Present = p.Replicas[k].Requests >= 0.03*p.Requests
 	}
 	slices.SortFunc(p.Replicas, func(a, b replicaLoad) int { return strings.Compare(a.Name, b.Name) })
 }
