@@ -4,8 +4,8 @@
 //
 // Run works in three steps. Every table of requests is scanned into a cube
 // (package cube), with everything that any section will ask of it in one plan.
-// Then the sections run, each after those whose results it reads. At last the
-// gates are decided on what the sections found.
+// Then the sections run, each after those whose results it reads and beside the
+// others. At last the gates are decided on what the sections found.
 package analyze
 
 import (
@@ -55,47 +55,6 @@ func (in *Input) run(ctx context.Context) (*Report, error) {
 // where the other side is the baseline.
 func (in *Input) sections() []*Section {
 	return slices.DeleteFunc(slices.Clone(Sections), func(s *Section) bool { return s.Sides && in.sides == nil || s.Alone && in.sides != nil })
-}
-
-// runSections runs each section once those it reads have run.
-func runSections(ctx context.Context, in *Input, rep *Report, sections []*Section) error {
-	done := map[string]bool{}
-	for _, s := range Sections {
-		done[s.Name] = !slices.Contains(sections, s)
-	}
-	for left := len(sections); left > 0; {
-		before := left
-		for i, s := range sections {
-			ready := !slices.ContainsFunc(s.After, func(n string) bool { return !done[n] })
-			if done[s.Name] || !ready {
-				continue
-			}
-			if err := runSection(ctx, in, rep, i, s); err != nil {
-				return err
-			}
-			done[s.Name] = true
-			left--
-		}
-		if left == before {
-			panic("analyze: sections wait for each other") // a programming error; a test walks the list
-		}
-	}
-	return nil
-}
-
-func runSection(ctx context.Context, in *Input, rep *Report, i int, s *Section) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	v, notes, err := s.Run(ctx, in, rep)
-	if err != nil {
-		return fmt.Errorf("%s: %w", s.Name, err)
-	}
-	rep.Results[i] = Result{Section: s, Value: v, Notes: notes}
-	if v == nil {
-		rep.Results[i].Skipped = "needs " + s.Needs
-	}
-	return nil
 }
 
 // titleOf names a report after what was measured.

@@ -108,15 +108,17 @@ func diagnose(ctx context.Context, in *Input) (*Diagnoses, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	var out Diagnoses
-	for _, u := range subjectsOf(sources) {
-		u.client, u.given, u.logs = client, in.Opt.Incident, in.Data.Logs
-		u.year = yearOf(in.Data, sources)
-		out.Diagnoses = append(out.Diagnoses, u.diagnose(in.Opt))
-	}
-	if len(out.Diagnoses) == 0 {
+	subjects := subjectsOf(sources)
+	year := yearOf(in.Data, sources)
+	if len(subjects) == 0 {
 		return nil, notes, nil
 	}
+	out := Diagnoses{Diagnoses: make([]*Diagnosis, len(subjects))}
+	sideBySide(in.Opt.Workers, len(subjects), func(i int) {
+		u := subjects[i]
+		u.client, u.given, u.logs, u.year = client, in.Opt.Incident, in.Data.Logs, year
+		out.Diagnoses[i] = u.diagnose(in.Opt)
+	})
 	// What needs a reader's eye first.
 	slices.SortStableFunc(out.Diagnoses, func(a, b *Diagnosis) int { return a.urgency() - b.urgency() })
 	return &out, notes, nil

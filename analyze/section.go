@@ -22,7 +22,8 @@ type Section struct {
 
 	// Run returns a pointer to the section's value type, or nil where the data
 	// for it are missing. The report holds the results of the sections in
-	// After.
+	// After, and of no other. Other sections run at the same time: it changes
+	// nothing of the input, and results that it reads are not its own.
 	Run func(ctx context.Context, in *Input, rep *Report) (value any, notes []string, err error)
 }
 
@@ -75,7 +76,7 @@ var Sections = []*Section{
 		Needs: "request arrival times, a run's time slices, or two or more scrapes", After: []string{"slices", "servers"}, Run: runTimeline},
 	{Name: "quality", Title: "Data quality", Nav: "Quality",
 		Doc:   "Doubts about the measurements, each with its evidence.",
-		Needs: "benchmark results, request-level data or scrapes", After: []string{"runs", "slices", "sweeps", "servers"}, Run: runQuality},
+		Needs: "benchmark results, request-level data or scrapes", After: []string{"runs", "sweeps", "servers"}, Run: runQuality},
 	{Name: "inputs", Title: "Inputs", Nav: "Inputs",
 		Doc:   "The files this report was made from: format, records, checksums, problems.",
 		Needs: "any input", Run: runInputs},
