@@ -75,7 +75,7 @@ func (k *keptSlots) note(c *chunk, by int, stocks []*stock, rows []leafRows) {
 		piece := slotPiece{row: r.row, n: end - r.at, by: by, fams: make([]packed, len(stocks))}
 		for f, s := range stocks {
 			if s.f.dense && !s.f.coarse { // of coarse ones no values are wanted
-				piece.fams[f] = pack(rows[f].slots[r.at:end])
+				piece.fams[f] = pack(rows[f].slots[r.at:end], len(s.owners))
 				size += piece.fams[f].size()
 			}
 		}
@@ -185,19 +185,21 @@ func (p *packed) size() int64 {
 	return int64(4*len(p.ends) + 2*len(p.runs) + len(p.bytes) + 2*len(p.words))
 }
 
-func pack(slots []uint16) packed {
-	runs, most := 0, uint16(0)
-	last := slots[0]
+// pack packs slots that are less than a limit.
+func pack(slots []uint16, limit int) packed {
+	runs, last := 0, slots[0]
 	for _, s := range slots {
 		if s != last {
-			runs++
+			if runs++; runs >= len(slots)/8 {
+				break
+			}
 		}
-		last, most = s, max(most, s)
+		last = s
 	}
 	switch {
 	case runs < len(slots)/8:
 		return packRuns(slots, runs+1)
-	case most < 1<<8:
+	case limit <= 1<<8:
 		p := packed{bytes: make([]uint8, len(slots))}
 		for i, s := range slots {
 			p.bytes[i] = uint8(s)

@@ -43,7 +43,7 @@ func TestPack(t *testing.T) {
 			runs := slices.Clone(slots)
 			slices.Sort(runs)
 			for _, s := range [][]uint16{slots, runs} {
-				p := pack(s)
+				p := pack(s, int(slices.Max(s))+1)
 				if want := int64(2 * n); p.size() > max(want, 6) {
 					t.Errorf("%d slots below %d take %d bytes, want %d at most", n, most, p.size(), want)
 				}
@@ -64,8 +64,8 @@ func TestPack(t *testing.T) {
 func TestSlots(t *testing.T) {
 	k := &keptSlots{parts: make([]partSlots, 1), known: [][][]uint16{nil, {{0, 30, 10, 20}}}}
 	k.parts[0].pieces = []slotPiece{
-		{row: 20, n: 2, by: 1, fams: []packed{pack([]uint16{3, 1})}},
-		{row: 10, n: 3, by: 0, fams: []packed{pack([]uint16{7, 8, 9})}},
+		{row: 20, n: 2, by: 1, fams: []packed{pack([]uint16{3, 1}, 4)}},
+		{row: 10, n: 3, by: 0, fams: []packed{pack([]uint16{7, 8, 9}, 10)}},
 	}
 	if with, without := k.settle(1); !slices.Equal(with, []int{0}) || len(without) > 0 {
 		t.Fatalf("parts with notes %v, without %v", with, without)

@@ -513,14 +513,12 @@ func (c *chunk) addStates(b *serving.Batch) {
 	for _, t := range c.lay.conditions[1:] {
 		c.also = c.appendWithin(c.also[:0], t)
 		for k, ok := range c.also {
-			good[k] = good[k] && ok
+			good[k] = b2i(good[k])&b2i(ok) != 0
 		}
 	}
 	c.good = good
 	for k, ok := range good {
-		if ok {
-			c.state[c.n+k] |= goodBit
-		}
+		c.state[c.n+k] |= uint8(b2i(ok) * goodBit)
 	}
 }
 
@@ -589,25 +587,50 @@ func (c *chunk) outcomeOf(b *serving.Batch, i int) serving.Outcome {
 // first token of an answer that came whole came with its last, and it has no
 // gaps.
 func (c *chunk) appendWithin(dst []bool, th threshold) []bool {
-	x, output, e2e := c.column(th.metric), c.column(c.lay.output), c.column(c.lay.e2e)
-	if !th.gaps {
-		output = nil
+	state := c.state[c.n:]
+	at := len(dst)
+	dst = slices.Grow(dst, len(state))[:at+len(state)]
+	in, x, output := dst[at:], c.lately(th.metric), []float64(nil)
+	if th.gaps {
+		output = c.lately(c.lay.output)
 	}
-	for k, s := range c.state[c.n:] {
-		row := c.n + k
-		var in bool
-		switch {
-		case s&outcomeBits != uint8(serving.OK):
-		case s&wholeBit != 0 && th.gaps:
-			in = true
-		case s&wholeBit != 0 && th.first:
-			in = e2e != nil && e2e[row] <= th.max
-		default:
-			in = x != nil && x[row] <= th.max || output != nil && output[row] <= 1
+	seen := uint8(0)
+	for i, s := range state {
+		// Half of the values may be within, which is hard to foresee.
+		seen |= s
+		under := 0
+		if x != nil {
+			under = b2i(x[i] <= th.max)
 		}
-		dst = append(dst, in)
+		if output != nil {
+			under |= b2i(output[i] <= 1)
+		}
+		in[i] = under&b2i(s&outcomeBits == uint8(serving.OK)) != 0
+	}
+	if seen&wholeBit != 0 && (th.gaps || th.first) {
+		c.wholeWithin(in, state, th)
 	}
 	return dst
+}
+
+// wholeWithin is appendWithin of the answers that came whole.
+func (c *chunk) wholeWithin(in []bool, state []uint8, th threshold) {
+	e2e := c.lately(c.lay.e2e)
+	for i, s := range state {
+		if s&wholeBit != 0 && s&outcomeBits == uint8(serving.OK) {
+			in[i] = th.gaps || e2e != nil && e2e[i] <= th.max
+		}
+	}
+}
+
+// lately returns the values of a metric of the rows that were added last; nil
+// where there are none.
+func (c *chunk) lately(metric int) []float64 {
+	x := c.column(metric)
+	if x == nil {
+		return nil
+	}
+	return x[c.n:][:len(c.state)-c.n]
 }
 
 // ok reports whether a row completed.
