@@ -497,33 +497,44 @@ func (c *cursor) loadBlock() error {
 func levelWidth(most int) uint { return uint(bits.Len(uint(most))) }
 
 // skip passes over n rows of a column without lists: whole pages where it can.
-func (c *cursor) skip(ctx context.Context, v *serving.Vector, n int) error {
+func (c *cursor) skip(ctx context.Context, n int64) error {
 	for n > 0 {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if c.left == 0 {
-			k, err := c.pages.skip(n)
+			c.pages.pass = n
+			err := c.nextPage()
+			n, c.pages.pass = c.pages.pass, 0
+			if err == io.EOF && n == 0 {
+				return nil // all there is
+			}
 			if err != nil {
 				return early(err)
 			}
-			if n -= k; n == 0 {
-				return nil
-			}
-			if err := c.nextPage(); err != nil {
-				return early(err)
-			}
+			continue
 		}
-		k := min(n, c.left, serving.BatchRows)
-		in := c.intern
-		if !c.isDict {
-			c.intern = nil // nobody asks for these texts
-		}
-		_, err := c.fill(v, k)
-		if c.intern = in; err != nil {
+		k := int(min(n, int64(c.left), levelBlock))
+		if err := c.drop(k); err != nil {
 			return err
 		}
-		n -= k
+		n -= int64(k)
 	}
 	return nil
+}
+
+// drop passes over rows of a page, levelBlock at most.
+func (c *cursor) drop(k int) (err error) {
+	present := k
+	if c.leaf.maxDef > 0 {
+		c.valid = growSlice(c.valid, levelBlock/64)
+		if present, err = c.markNulls(0, k); err != nil {
+			return err
+		}
+	}
+	c.left -= k
+	if c.isDict {
+		return c.index.skip(present)
+	}
+	return c.stream.skip(present)
 }

@@ -111,15 +111,14 @@ func footerBytes(r io.ReaderAt, size int64, path string) ([]byte, error) {
 // through the metadata.
 func lastPart(err error) string {
 	s := err.Error()
-	return s[strings.LastIndex(s, "→ ")+len("→ ")*btoi(strings.Contains(s, "→ ")):]
+	if i := strings.LastIndex(s, arrow); i >= 0 {
+		return s[i+len(arrow):]
+	}
+	return s
 }
 
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
+// arrow stands between the steps of that path.
+const arrow = "→ "
 
 // checkRows compares the footer's row count with its row groups'.
 func checkRows(meta *format.FileMetaData, path string) error {

@@ -2,7 +2,6 @@ package trace
 
 import (
 	"context"
-	"math"
 	"sync/atomic"
 
 	"github.com/vreport/vreport/ingest/column"
@@ -98,7 +97,7 @@ func (t *Table) tallyGroup(into *tally, f *opened, group int, name string) {
 		if at < row {
 			break
 		}
-		if at-row > math.MaxInt32 || c.skip(context.Background(), &v, int(at-row)) != nil {
+		if c.skip(context.Background(), at-row) != nil {
 			return
 		}
 		n, err := c.fill(&v, int(min(g.NumRows-at, labelRows)))

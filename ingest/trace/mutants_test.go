@@ -51,6 +51,7 @@ func TestMutants(t *testing.T) {
 	} else if testing.Short() {
 		n = 60
 	}
+	cutInto(t, 20)
 	files := seeds(t)
 	r := rand.New(rand.NewPCG(7, 7))
 	var read, refused, rows int64
@@ -192,6 +193,7 @@ func changeNumber(r *rand.Rand, b []byte) []byte {
 
 // FuzzOpen changes bytes of small files.
 func FuzzOpen(f *testing.F) {
+	cutInto(f, 20)
 	for _, b := range seeds(f) {
 		f.Add(b, uint32(0), byte(0))
 	}
@@ -268,6 +270,15 @@ func tryOpen(t *testing.T, what string, b []byte, opt Options) (c cost) {
 			c.err = err
 		}
 		named(err)
+	}
+	pieces, flat := piecesOf(tb, 33)
+	for _, p := range pieces {
+		named(p.Scan(ctx, flat, new(serving.Problems), func(b *serving.Batch) error {
+			for i := range b.Cols {
+				checkVector(t, tb, flat[i], &b.Cols[i], b.N)
+			}
+			return nil
+		}))
 	}
 	if used := tb.budget.used.Load(); used < 0 || used > tb.budget.limit {
 		t.Errorf("%s: page buffers of %d bytes, limit %d", what, used, tb.budget.limit)

@@ -30,7 +30,9 @@ type pages struct {
 	codec   format.CompressionCodec
 	at, end int64 // the rest of the chunk
 	left    int64 // values that are not handed out yet
+	pass    int64 // of them, those that nobody wants: pages of nothing else are not looked into
 	maxPage int64
+	ahead   int // how much is read for a header, 0 for readWindow
 
 	window   []byte // a piece of the file
 	windowAt int64
@@ -66,7 +68,10 @@ func (p *pages) open(r io.ReaderAt, m *format.ColumnMetaData, size int64) error 
 		return codecError(m.Codec)
 	}
 	p.r, p.codec, p.at, p.end, p.left = r, m.Codec, start, min(end, size), m.NumValues
-	p.window, p.windowAt = p.window[:0], 0
+	p.window, p.windowAt, p.pass = p.window[:0], 0, 0
+	if p.ahead == 0 {
+		p.ahead = readWindow
+	}
 	return nil
 }
 
@@ -80,7 +85,7 @@ func (p *pages) peek(at int64, n int) ([]byte, error) {
 	if off := at - p.windowAt; off >= 0 && off+int64(n) <= int64(len(p.window)) {
 		return p.window[off : off+int64(n)], nil
 	}
-	if err := p.budget.grow(&p.window, max(n, readWindow)); err != nil {
+	if err := p.budget.grow(&p.window, max(n, p.ahead)); err != nil {
 		return nil, err
 	}
 	want := min(int64(len(p.window)), p.end-at)
@@ -197,29 +202,41 @@ func (p *pages) next() (h *format.PageHeader, pg page, err error) {
 			}
 			pg, err = p.dictionary(h)
 			return h, pg, err
-		case format.DataPage:
-			if !h.DataPageHeader.Valid {
-				return nil, page{}, errors.New("damaged page header: a data page without its header")
+		case format.DataPage, format.DataPageV2:
+			n, err := p.values(h)
+			if err != nil {
+				return nil, page{}, err
 			}
-			pg, err = p.v1(h)
-		case format.DataPageV2:
-			if !h.DataPageHeaderV2.Valid {
-				return nil, page{}, errors.New("damaged page header: a data page without its header")
+			p.left -= n
+			if p.pass > 0 && n <= p.pass {
+				p.pass -= n
+				break
 			}
-			pg, err = p.v2(h)
-		default:
-			p.at += int64(h.CompressedPageSize) // an index page or something newer
-			continue
+			if h.Type == format.DataPage {
+				pg, err = p.v1(h)
+			} else {
+				pg, err = p.v2(h)
+			}
+			return h, pg, err
 		}
-		if err != nil {
-			return nil, page{}, err
-		}
-		if pg.values < 0 || int64(pg.values) > p.left {
-			return nil, page{}, fmt.Errorf("a page of %d values where %d are left", pg.values, p.left)
-		}
-		p.left -= int64(pg.values)
-		return h, pg, nil
+		p.at += int64(h.CompressedPageSize) // passed over, an index page or something newer
 	}
+}
+
+// values returns how many values a data page says that it holds.
+func (p *pages) values(h *format.PageHeader) (n int64, err error) {
+	switch {
+	case h.Type == format.DataPage && h.DataPageHeader.Valid:
+		n = int64(h.DataPageHeader.V.NumValues)
+	case h.Type == format.DataPageV2 && h.DataPageHeaderV2.Valid:
+		n = int64(h.DataPageHeaderV2.V.NumValues)
+	default:
+		return 0, errors.New("damaged page header: a data page without its header")
+	}
+	if n < 0 || n > p.left {
+		return 0, fmt.Errorf("a page of %d values where %d are left", n, p.left)
+	}
+	return n, nil
 }
 
 func (p *pages) expand(b []byte, size int) ([]byte, error) {
@@ -280,31 +297,4 @@ func (p *pages) v2(h *format.PageHeader) (page, error) {
 		pg.data, err = p.expand(pg.data, int(int64(h.UncompressedPageSize)-nr-nd))
 	}
 	return pg, err
-}
-
-// skip passes over whole data pages of n values at most, without decompressing
-// them, and returns how many values those were.
-func (p *pages) skip(n int) (done int, err error) {
-	for p.left > 0 && done < n {
-		at := p.at
-		h, err := p.header()
-		if err != nil {
-			return done, err
-		}
-		values := -1
-		switch {
-		case h.Type == format.DataPage && h.DataPageHeader.Valid:
-			values = int(h.DataPageHeader.V.NumValues)
-		case h.Type == format.DataPageV2 && h.DataPageHeaderV2.Valid:
-			values = int(h.DataPageHeaderV2.V.NumValues)
-		}
-		if values < 0 || values > n-done || int64(values) > p.left {
-			p.at = at // next reads it
-			return done, nil
-		}
-		p.at += int64(h.CompressedPageSize)
-		p.left -= int64(values)
-		done += values
-	}
-	return done, nil
 }

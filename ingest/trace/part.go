@@ -8,19 +8,14 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/parquet-go/parquet-go/format"
-
 	"github.com/vreport/vreport/ingest/column"
 	"github.com/vreport/vreport/ingest/serving"
 )
 
-// A part is a row group.
+// A part is a row group or a piece of one.
 type part struct {
-	table *Table
-	file  *opened
-	group *format.RowGroup
-	index int
-	base  int64 // rows of the file before it
+	*rowGroup
+	from, to int64 // its rows
 
 	// limit is how many rows can be read: fewer than there are once a page was
 	// found damaged, so that every later scan sees the same rows.
@@ -30,11 +25,14 @@ type part struct {
 	told   bool  // a scan's problems have it
 }
 
-// Source is the file the row group lies in.
+// Source is the file that it lies in.
 func (p *part) Source() string { return p.file.Path }
 
 // Rows is the number of rows that are there, damaged ones included.
-func (p *part) Rows() int64 { return p.group.NumRows }
+func (p *part) Rows() int64 { return p.to - p.from }
+
+// isPiece reports whether there is more of the row group.
+func (p *part) isPiece() bool { return p.Rows() < p.meta.NumRows }
 
 // Scan implements serving.Part.
 func (p *part) Scan(ctx context.Context, want []string, problems *serving.Problems, yield func(*serving.Batch) error) error {
@@ -117,7 +115,10 @@ func (e *columnError) Error() string { return e.name + ": " + e.err.Error() }
 func (e *columnError) Unwrap() error { return e.err }
 
 func (p *part) scan(ctx context.Context, s *scanner, problems *serving.Problems, yield func(*serving.Batch) error) error {
-	if err := p.open(s); err != nil {
+	if err := p.open(ctx, s); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		return p.damaged(err, 0, problems)
 	}
 	for row := int64(0); row < p.limit.Load(); {
@@ -127,7 +128,7 @@ func (p *part) scan(ctx context.Context, s *scanner, problems *serving.Problems,
 		n, err := p.fill(s, int(min(p.limit.Load()-row, serving.BatchRows)))
 		if n > 0 {
 			s.n = n
-			b := s.program.Run(column.Place{Path: p.file.Path, Base: p.base, Row: row}, n, problems)
+			b := s.program.Run(column.Place{Path: p.file.Path, Base: p.base + p.from, Row: row}, n, problems)
 			if yerr := yield(b); yerr != nil {
 				if yerr == errStop {
 					return nil
@@ -144,8 +145,8 @@ func (p *part) scan(ctx context.Context, s *scanner, problems *serving.Problems,
 	return p.damaged(nil, p.limit.Load(), problems)
 }
 
-// open sets the cursors on the row group's chunks.
-func (p *part) open(s *scanner) (err error) {
+// open sets the cursors on the part's first row.
+func (p *part) open(ctx context.Context, s *scanner) (err error) {
 	name := ""
 	defer recovered(&name, &err)
 	t := p.table
@@ -179,11 +180,23 @@ func (p *part) open(s *scanner) (err error) {
 			}
 			c.converter = newConverter(l, so, in)
 		}
-		if err := c.open(p.file.R, &p.group.Columns[l.index].MetaData, p.file.Size); err != nil {
+		if err := p.start(ctx, c); err != nil {
 			return &columnError{name, err}
 		}
 	}
 	return nil
+}
+
+// start sets a cursor on the part's first row.
+func (p *part) start(ctx context.Context, c *cursor) error {
+	if err := c.open(p.file.R, p.chunk(c.leaf), p.file.Size); err != nil || p.from == 0 {
+		return err
+	}
+	w, err := p.walk(ctx, c.leaf)
+	if err != nil {
+		return err
+	}
+	return c.seek(ctx, w, p.from)
 }
 
 // errPastPage stands for whatever a decoder stumbled over: what it says of its
@@ -287,9 +300,9 @@ func recovered(name *string, err *error) {
 	}
 }
 
-// damaged remembers and reports that a row group can be read up to a row only.
-// Nothing is lost but the rest of this row group, unless there is nothing else:
-// then the scan fails.
+// damaged remembers and reports that a part can be read up to a row only. Nothing
+// is lost but the rest of this part, unless there is nothing else: then the scan
+// fails.
 func (p *part) damaged(err error, row int64, problems *serving.Problems) error {
 	var io ioError
 	var whole *serving.FormatError
@@ -299,42 +312,70 @@ func (p *part) damaged(err error, row int64, problems *serving.Problems) error {
 	if errors.As(err, &whole) {
 		return err // the column cannot be read anywhere
 	}
+	p.note(err, row)
+	if p.limit.Load() == 0 {
+		if err := p.table.nothingLeft(); err != nil {
+			return err
+		}
+	}
+	p.damage.Lock()
+	defer p.damage.Unlock()
+	if p.why != nil && problems != nil && !p.told {
+		p.told = true
+		p.tell(problems)
+	}
+	return nil
+}
+
+// note remembers what damaged the part from a row on, if anything did.
+func (p *part) note(err error, row int64) {
 	p.damage.Lock()
 	defer p.damage.Unlock()
 	if err != nil && (p.why == nil || row < p.limit.Load()) {
 		p.why = err
 		p.limit.Store(row)
 	}
-	if p.why == nil {
-		return nil
-	}
-	at := serving.Pos{Path: p.file.Path, Row: p.base + p.limit.Load() + 1}
-	text := p.why.Error()
-	var col *columnError
-	if errors.As(p.why, &col) {
-		at.Field, text = col.name, col.err.Error()
-	}
-	lost := p.group.NumRows - p.limit.Load()
-	if p.limit.Load() == 0 && p.table.allDamaged(p) {
-		return &serving.FormatError{At: at, Format: formatName, Found: text, Remedy: rewrite}
-	}
-	if problems != nil && !p.told {
-		p.told = true
-		problems.Add(serving.Problem{At: at, Count: int(lost),
-			Message: fmt.Sprintf("row group %d is damaged: %s; %d of its %d rows are not read", p.index+1, text, lost, p.group.NumRows)})
-	}
-	return nil
 }
 
-// allDamaged reports whether no row group but p, which the caller holds, can be
-// read.
-func (t *Table) allDamaged(p *part) bool {
-	for _, q := range t.parts {
-		if q != p && q.limit.Load() > 0 {
-			return false
+// tell reports the rows that cannot be read. What keeps several pieces of a row
+// group from being read is reported once.
+func (p *part) tell(problems *serving.Problems) {
+	at, text := p.found()
+	lost := p.Rows() - p.limit.Load()
+	out := serving.Problem{At: at, Count: int(lost)}
+	if !p.isPiece() {
+		out.Message = fmt.Sprintf("row group %d is damaged: %s; %d of its %d rows are not read", p.index+1, text, lost, p.meta.NumRows)
+		problems.Add(out)
+		return
+	}
+	out.Message = fmt.Sprintf("row group %d is damaged: %s; some of its %d rows are not read, from here on", p.index+1, text, p.meta.NumRows)
+	problems.AddKind(fmt.Sprintf("damaged %d %s: %s", p.base, at.Field, text), out)
+}
+
+// found says where a part is damaged, and how.
+func (p *part) found() (at serving.Pos, text string) {
+	at = serving.Pos{Path: p.file.Path, Row: p.base + p.from + p.limit.Load() + 1}
+	var col *columnError
+	if errors.As(p.why, &col) {
+		at.Field = col.name
+		return at, col.err.Error()
+	}
+	return at, p.why.Error()
+}
+
+// nothingLeft returns the error of a table of which no row can be read, nil of
+// any other. It is that of the first part, whoever is the last to find out.
+func (t *Table) nothingLeft() error {
+	for _, p := range t.parts {
+		if p.limit.Load() > 0 {
+			return nil
 		}
 	}
-	return true
+	p := t.parts[0]
+	p.damage.Lock()
+	defer p.damage.Unlock()
+	at, text := p.found()
+	return &serving.FormatError{At: at, Format: formatName, Found: text, Remedy: rewrite}
 }
 
 // tellFull reports text columns with more values than are kept, once.
@@ -377,7 +418,7 @@ func (p *part) TextAt(ctx context.Context, name string, rows []int64) (out []str
 	c := &cursor{converter: newConverter(l, so, newInterner(dict, new(atomic.Bool)))}
 	c.pages.budget, c.pages.maxPage = &t.budget, t.opt.MaxPage
 	defer func() { t.budget.release(c.pages.window, c.pages.body, c.pages.data) }()
-	if err := c.open(p.file.R, &p.group.Columns[l.index].MetaData, p.file.Size); err != nil {
+	if err := p.start(ctx, c); err != nil {
 		return nil, &columnError{raw, err}
 	}
 	out = make([]string, len(rows))
@@ -387,7 +428,7 @@ func (p *part) TextAt(ctx context.Context, name string, rows []int64) (out []str
 		if row >= p.limit.Load() {
 			break
 		}
-		if err := c.skip(ctx, &v, int(row-at)); err != nil {
+		if err := c.skip(ctx, row-at); err != nil {
 			return nil, &columnError{raw, err}
 		}
 		if _, err := c.fill(&v, 1); err != nil {

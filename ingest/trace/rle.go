@@ -100,6 +100,30 @@ func (h *hybrid) read(dst []uint32) error {
 	return nil
 }
 
+// skip passes over n values.
+func (h *hybrid) skip(n int) error {
+	for n > 0 {
+		k := 0
+		switch {
+		case h.run > 0:
+			k = min(h.run, n)
+			h.run -= k
+		case h.pack > 0:
+			k = min(h.pack, n)
+			h.bit += uint(k) * h.width
+			if h.pack -= k; h.pack == 0 {
+				h.b = h.b[h.bytes:]
+			}
+		default:
+			if err := h.header(); err != nil {
+				return err
+			}
+		}
+		n -= k
+	}
+	return nil
+}
+
 // readBits is read for values of one bit, into those of a bitmap from a bit on,
 // all of which are set. It returns how many are ones.
 func (h *hybrid) readBits(dst []uint64, at, n int) (ones int, err error) {

@@ -24,6 +24,7 @@ type stream struct {
 	prefixes []int64
 	prev     []byte
 	u32      []uint32
+	passed   []int64 // nobody wants them
 }
 
 // width returns the bytes of a value of fixed size, or 0.
@@ -348,6 +349,36 @@ func (s *stream) deltaBytes() ([]byte, error) {
 		return nil, errors.New("a value of another length than its type's")
 	}
 	return s.prev, nil
+}
+
+// skip passes over n values.
+func (s *stream) skip(n int) error {
+	switch {
+	case s.leaf.physical == format.Boolean && s.enc == format.RLE:
+		return s.rle.skip(n)
+	case s.leaf.physical == format.Boolean:
+		if s.off += n; s.off > len(s.data)*8 {
+			return errShort
+		}
+		return nil
+	case s.enc == format.ByteStreamSplit:
+		if s.off += n; s.off > s.n {
+			return errShort
+		}
+		return nil
+	case s.enc == format.DeltaBinaryPacked:
+		s.passed = growSlice(s.passed, n)
+		return s.delta.read(s.passed)
+	case s.enc == format.Plain && s.leaf.width() > 0:
+		_, err := s.take(n * s.leaf.width())
+		return err
+	}
+	for range n {
+		if _, err := s.bytes(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // take cuts n bytes of plain data off.

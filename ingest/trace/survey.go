@@ -19,7 +19,7 @@ func (p *part) Span(name string) (from, to int64, ok bool) {
 		return 0, 0, false
 	}
 	least, most := m.Statistics.MinValue, m.Statistics.MaxValue
-	if len(least) != 8 || len(most) != 8 || p.limit.Load() != p.group.NumRows {
+	if len(least) != 8 || len(most) != 8 || p.limit.Load() != p.Rows() {
 		return 0, 0, false
 	}
 	bounds := []int64{int64(binary.LittleEndian.Uint64(least)), int64(binary.LittleEndian.Uint64(most))}
@@ -28,6 +28,12 @@ func (p *part) Span(name string) (from, to int64, ok bool) {
 		return 0, 0, false
 	}
 	return bounds[0], bounds[1], true
+}
+
+// allTexts is what Texts finds out, for all pieces of a row group.
+type allTexts struct {
+	codes       []int32
+	missing, ok bool
 }
 
 // Texts implements serving.Surveyed, by the column's dictionary where all its
@@ -41,35 +47,50 @@ func (p *part) Texts(ctx context.Context, name string) (codes []int32, missing, 
 	if slices.Contains([]string{serving.ColOutcome, serving.ColStreaming, serving.ColPhase}, name) || ctx.Err() != nil {
 		return nil, false, false // made of what the file has
 	}
-	c, m, ok := p.plainColumn(name, serving.KindText)
-	if !ok || !c.leaf.textual() || !inDictionary(m) {
-		return nil, false, false
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t, known := p.texts[name]
+	if !known {
+		t = p.textsOf(name)
+		if p.texts == nil {
+			p.texts = map[string]allTexts{}
+		}
+		p.texts[name] = t
 	}
-	codes, err := c.dictionary(p.file.R, m, p.file.Size)
+	return t.codes, t.missing, t.ok
+}
+
+// textsOf reads the dictionary of a column's chunk.
+func (g *rowGroup) textsOf(name string) allTexts {
+	c, m, ok := g.plainColumn(name, serving.KindText)
+	if !ok || !c.leaf.textual() || !inDictionary(m) {
+		return allTexts{}
+	}
+	codes, err := c.dictionary(g.file.R, m, g.file.Size)
 	if err != nil || slices.Contains(codes, noCode) {
-		return nil, false, false // the scan will say what is wrong
+		return allTexts{} // the scan will say what is wrong
 	}
 	// A null count of 0 is told from none by the bounds beside it.
 	none := len(m.Statistics.MinValue) > 0 && m.Statistics.NullCount == 0
-	return codes, c.leaf.maxDef > 0 && !none, true
+	return allTexts{slices.Clip(codes), c.leaf.maxDef > 0 && !none, true}
 }
 
 // plainColumn returns a cursor for a column that is simply read, without lists,
 // and what the footer says of its chunk.
-func (p *part) plainColumn(name string, kind serving.ColumnKind) (*cursor, *format.ColumnMetaData, bool) {
-	t := p.table
+func (g *rowGroup) plainColumn(name string, kind serving.ColumnKind) (*cursor, *format.ColumnMetaData, bool) {
+	t := g.table
 	src, ok := t.plan.Source(name)
 	if !ok || t.plan.Sources[src].Kind != kind {
 		return nil, nil, false
 	}
 	so := t.plan.Sources[src]
-	l := p.file.byName[t.plan.Raws[so.Raw].Name]
-	if l == nil || l.maxRep > 0 || p.file.checkColumn(l) != nil {
+	l := g.file.byName[t.plan.Raws[so.Raw].Name]
+	if l == nil || l.maxRep > 0 || g.file.checkColumn(l) != nil {
 		return nil, nil, false
 	}
 	c := &cursor{converter: newConverter(l, so, newInterner(t.dicts.Source(src), &t.full[src]))}
 	c.pages.budget, c.pages.maxPage = &t.budget, t.opt.MaxPage
-	return c, &p.group.Columns[l.index].MetaData, true
+	return c, g.chunk(l), true
 }
 
 // inDictionary reports whether a chunk says that all its data pages hold indexes

@@ -1,0 +1,134 @@
+package trace
+
+import (
+	"context"
+	"sort"
+
+	"github.com/vreport/vreport/ingest/serving"
+)
+
+// A row group may be the whole file. It is read in pieces, for a goroutine each.
+
+// pieceRows is how many rows a piece has at most.
+var pieceRows int64 = 256 << 10
+
+// Rows are what a file claims: there are no more pieces than this of a row group,
+// and row groups stay whole where a table has many parts.
+const (
+	mostPieces = 1 << 10
+	mostParts  = 1 << 16
+)
+
+// dearCuts is the share of a row group's pages, by size, that may be read by two
+// goroutines: those that hold the end of a piece and the start of the next.
+const dearCuts = 0.25
+
+// addParts makes the parts of all files.
+func (t *Table) addParts(ctx context.Context) error {
+	for _, f := range t.files {
+		var base int64
+		for i := range f.meta.RowGroups {
+			g := &rowGroup{table: t, file: f, meta: &f.meta.RowGroups[i], index: i, base: base}
+			base += g.meta.NumRows
+			cuts, err := g.cuts(ctx)
+			if err != nil {
+				return err
+			}
+			from := int64(0)
+			for _, to := range append(cuts, g.meta.NumRows) {
+				if to > from {
+					p := &part{rowGroup: g, from: from, to: to}
+					p.limit.Store(to - from)
+					t.parts = append(t.parts, p)
+				}
+				from = to
+			}
+		}
+	}
+	return nil
+}
+
+// cuts returns where a row group is cut into pieces; none where it is small or
+// cutting it would cost more than it helps.
+func (g *rowGroup) cuts(ctx context.Context) ([]int64, error) {
+	rows := g.meta.NumRows
+	most := max(pieceRows, rows/mostPieces)
+	if rows <= most+most/2 || len(g.table.parts) > mostParts {
+		return nil, nil
+	}
+	walks, ok, err := g.mainWalks(ctx)
+	if !ok || err != nil {
+		return nil, err
+	}
+	var cuts []int64
+	shared, whole := int64(0), int64(0)
+	for from := int64(0); rows-from > most; from = cuts[len(cuts)-1] {
+		to, cost := bestCut(walks, from, rows-from, most)
+		cuts, shared = append(cuts, to), shared+cost
+	}
+	for _, w := range walks {
+		for _, s := range w.steps {
+			whole += s.size
+		}
+	}
+	if float64(shared) > dearCuts*float64(whole) {
+		return nil, nil
+	}
+	return cuts, nil
+}
+
+// mainWalks are the walks over the columns that scans read. It is false where there
+// are lists: it takes their levels to find a row.
+func (g *rowGroup) mainWalks(ctx context.Context) (walks []*walk, ok bool, err error) {
+	plan := g.table.plan
+	for _, s := range plan.Sources {
+		l := g.file.byName[plan.Raws[s.Raw].Name]
+		switch {
+		case l == nil:
+			continue
+		case l.maxRep > 0:
+			return nil, false, nil
+		case !isCanonical(plan, s.Name) || s.Name == serving.ColRequestID: // single ids are looked up
+			continue
+		}
+		w, err := g.walk(ctx, l)
+		if err != nil {
+			return nil, false, err
+		}
+		walks = append(walks, w)
+	}
+	return walks, true, nil
+}
+
+// bestCut returns where the piece that starts at a row ends best, of the rest of
+// the rows, which are more than it may have. It is where a page starts, if there
+// is one, and such that the least of other columns' pages is read twice.
+func bestCut(walks []*walk, from, rest, most int64) (to, cost int64) {
+	lo, hi := from+most/2, from+min(most, rest-most/4)
+	to, cost = hi, costOf(walks, hi)
+	for _, w := range walks {
+		first := sort.Search(len(w.steps), func(i int) bool { return w.steps[i].row > lo })
+		for _, s := range w.steps[first:] {
+			at := s.row
+			if at > hi {
+				break
+			}
+			c := costOf(walks, at)
+			a, b := float64(c)*float64(to-from), float64(cost)*float64(at-from) // by row
+			if a < b || a == b && at > to {
+				to, cost = at, c
+			}
+		}
+	}
+	return to, cost
+}
+
+// costOf is the size of the pages that hold the rows at both sides of a cut.
+func costOf(walks []*walk, at int64) (size int64) {
+	for _, w := range walks {
+		if s, err := w.find(at); err == nil && s.row < at {
+			size += s.size
+		}
+	}
+	return size
+}
