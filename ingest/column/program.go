@@ -32,7 +32,8 @@ type node struct {
 	source int // of Plan.Sources, or -1
 	in     []int
 	run    func(f *frame, in []*serving.Vector, out *serving.Vector)
-	rule   int // counted in Plan.touched; -1 for none
+	rule   int  // counted in Plan.touched; -1 for none
+	fine   bool // of a source: Look found nothing to clean
 	vec    serving.Vector
 	ins    []*serving.Vector
 }
@@ -110,6 +111,21 @@ func (g *Program) Sources() (sources []int, into []*serving.Vector) {
 	return sources, into
 }
 
+// Look looks at the values of the first rows of the i-th source, as Sources lists
+// them, which were just decoded: what is fine, Run need not look at again.
+func (g *Program) Look(i, rows int) {
+	for _, n := range g.nodes {
+		if n.source < 0 {
+			continue
+		}
+		if i == 0 {
+			n.fine = allFine(g.plan.Sources[n.source].Kind, &n.vec, rows)
+			return
+		}
+		i--
+	}
+}
+
 // Run derives and checks a batch of n rows whose sources were decoded, and
 // returns it. The batch is valid until the next call. problems may be nil.
 func (g *Program) Run(at Place, n int, problems *serving.Problems) *serving.Batch {
@@ -117,6 +133,10 @@ func (g *Program) Run(at Place, n int, problems *serving.Problems) *serving.Batc
 	for _, x := range g.nodes {
 		f.node = x
 		if x.source >= 0 {
+			if x.fine {
+				x.fine = false
+				continue
+			}
 			clean(f, g.plan.Sources[x.source], &x.vec)
 			continue
 		}

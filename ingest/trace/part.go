@@ -225,6 +225,7 @@ func (p *part) fill(s *scanner, n int) (rows int, err error) {
 		if ferr == nil && got < rows && so.Kind != serving.KindGaps {
 			ferr = errors.New("it ends before the row group does")
 		}
+		s.program.Look(i, got)
 		rows = min(rows, got)
 		if ferr != nil {
 			err = &columnError{name, ferr}

@@ -1,0 +1,46 @@
+package column
+
+import (
+	"math"
+
+	"github.com/vreport/vreport/ingest/serving"
+)
+
+// allFine reports whether no value of a batch is one to look at: most batches have
+// none. It has no branch a value; slots of rows without a value are looked at, too,
+// and where it is false nothing may be wrong.
+func allFine(kind serving.ColumnKind, v *serving.Vector, n int) bool {
+	switch kind {
+	case serving.KindDuration:
+		return noneOff(v.Floats[:n], math.MaxUint64)
+	case serving.KindNumber:
+		return noneOff(v.Floats[:n], signBit-1)
+	case serving.KindCount:
+		var all int64
+		for _, x := range v.Ints[:n] {
+			all |= x
+		}
+		return all >= 0
+	case serving.KindTime:
+		var all int64
+		for _, x := range v.Ints[:n] {
+			all |= x & -x // negative for BadInt alone
+		}
+		return all >= 0
+	}
+	return kind == serving.KindText
+}
+
+const signBit = 1 << 63
+
+// noneOff reports whether all numbers are finite and, where the sign is among the
+// bits to look at, none is below zero.
+func noneOff(values []float64, look uint64) bool {
+	most := math.Float64bits(math.MaxFloat64)
+	var all uint64
+	for _, x := range values {
+		b := math.Float64bits(x)
+		all |= b&look | (most - b&^signBit)
+	}
+	return all < signBit
+}
