@@ -37,6 +37,10 @@ var zstdDecoders = sync.Pool{New: func() any {
 	return d
 }}
 
+// zstdSlack is room behind the output that lets the decoder copy in large strides
+// up to its end.
+const zstdSlack = 32
+
 // decompress fills dst, which has exactly the declared size, with src
 // decompressed. Output of another size is an error, and never more than dst.
 func decompress(codec format.CompressionCodec, dst, src []byte) error {
@@ -54,7 +58,7 @@ func decompress(codec format.CompressionCodec, dst, src []byte) error {
 	case format.Zstd:
 		d := zstdDecoders.Get().(*zstd.Decoder)
 		defer zstdDecoders.Put(d)
-		out, err := d.DecodeAll(src, dst[:0:len(dst)])
+		out, err := d.DecodeAll(src, dst[:0:min(cap(dst), len(dst)+zstdSlack)])
 		if err != nil {
 			return err
 		}
