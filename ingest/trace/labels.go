@@ -87,7 +87,7 @@ func (t *Table) tallyGroup(into *tally, f *opened, group int, name string) {
 	dict := serving.NewDict()
 	c := cursor{converter: converter{leaf: l, to: toCodes, mul: 1, div: 1, intern: newInterner(dict, new(atomic.Bool))}}
 	c.pages.budget, c.pages.maxPage = &t.budget, t.opt.MaxPage
-	defer func() { t.budget.release(c.pages.window, c.pages.body, c.pages.data) }()
+	defer c.pages.release()
 	if c.open(f.R, &g.Columns[l.index].MetaData, f.Size) != nil {
 		return
 	}

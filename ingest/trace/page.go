@@ -12,8 +12,9 @@ import (
 
 // Bounds of a page.
 const (
-	maxPageHeader  = 8 << 20 // statistics of long strings are in it
-	readWindow     = 64 << 10
+	maxPageHeader  = 8 << 20  // statistics of long strings are in it
+	readWindow     = 64 << 10 // bytes that are read at least
+	headerWindow   = 1 << 10  // bytes behind a page that are read with it: the next one's header
 	maxDeltaValues = 16 << 20 // of a page that is decoded as a whole
 )
 
@@ -32,11 +33,10 @@ type pages struct {
 	left    int64 // values that are not handed out yet
 	pass    int64 // of them, those that nobody wants: pages of nothing else are not looked into
 	maxPage int64
-	ahead   int // how much is read for a header, 0 for readWindow
+	ahead   int // bytes that are read at least, 0 for readWindow
 
 	window   []byte // a piece of the file
 	windowAt int64
-	body     []byte // a compressed page that is larger than the window
 	data     []byte // decompressed
 	protocol thrift.CompactProtocol
 }
@@ -51,6 +51,9 @@ type page struct {
 	data     []byte
 	v1       bool // levels are a prefix of data
 }
+
+// release gives the buffers back.
+func (p *pages) release() { p.budget.release(p.window, p.data) }
 
 // open starts on a chunk.
 func (p *pages) open(r io.ReaderAt, m *format.ColumnMetaData, size int64) error {
@@ -80,26 +83,28 @@ func codecError(c format.CompressionCodec) error {
 }
 
 // peek returns n bytes of the file at an offset, from the window where it has
-// them.
+// them. It is valid until the next call.
 func (p *pages) peek(at int64, n int) ([]byte, error) {
-	if off := at - p.windowAt; off >= 0 && off+int64(n) <= int64(len(p.window)) {
+	off := at - p.windowAt
+	if off >= 0 && off+int64(n) <= int64(len(p.window)) {
 		return p.window[off : off+int64(n)], nil
 	}
-	if err := p.budget.grow(&p.window, max(n, p.ahead)); err != nil {
-		return nil, err
-	}
-	want := min(int64(len(p.window)), p.end-at)
-	if want < int64(n) {
-		p.window = p.window[:0]
+	want := int(min(int64(max(n+headerWindow, p.ahead)), p.end-at))
+	if want < n {
 		return nil, io.ErrUnexpectedEOF
 	}
-	p.window = p.window[:want]
-	p.windowAt = at
-	if k, err := p.r.ReadAt(p.window, at); k < n {
-		p.window = p.window[:0]
+	old := p.window
+	if err := p.budget.grow(&p.window, want); err != nil {
+		return nil, err
+	}
+	have := 0
+	if off >= 0 && off < int64(len(old)) {
+		have = copy(p.window, old[off:])
+	}
+	k, err := p.r.ReadAt(p.window[have:], at+int64(have))
+	p.window, p.windowAt = p.window[:have+k], at
+	if have+k < n {
 		return nil, readError(err)
-	} else {
-		p.window = p.window[:k]
 	}
 	return p.window[:n], nil
 }
@@ -158,24 +163,7 @@ func (p *pages) check(h *format.PageHeader) error {
 // comparing their checksum where the writer left one.
 func (p *pages) payload(h *format.PageHeader) ([]byte, error) {
 	n := int(h.CompressedPageSize)
-	var b []byte
-	var err error
-	if n <= readWindow {
-		b, err = p.peek(p.at, n)
-	} else if err = p.budget.grow(&p.body, n); err == nil {
-		b = p.body
-		have := 0
-		if off := p.at - p.windowAt; off >= 0 && off < int64(len(p.window)) {
-			have = copy(b, p.window[off:])
-		}
-		var k int
-		k, err = p.r.ReadAt(b[have:], p.at+int64(have))
-		if k == len(b)-have {
-			err = nil
-		} else {
-			err = readError(err)
-		}
-	}
+	b, err := p.peek(p.at, n)
 	if err != nil {
 		return nil, err
 	}
@@ -245,6 +233,11 @@ func (p *pages) expand(b []byte, size int) ([]byte, error) {
 	}
 	if size == 0 {
 		return nil, nil // an all-null page of some writers has a body all the same
+	}
+	if p.codec == format.Zstd {
+		if out := storedZstd(b, size); out != nil {
+			return out, nil
+		}
 	}
 	if err := p.budget.grow(&p.data, size); err != nil {
 		return nil, err

@@ -96,7 +96,7 @@ func (t *Table) give(s *scanner) {
 		for _, old := range l {
 			for _, c := range old.cursors {
 				if c != nil {
-					t.budget.release(c.pages.window, c.pages.body, c.pages.data)
+					c.pages.release()
 				}
 			}
 		}
@@ -156,7 +156,7 @@ func (p *part) open(ctx context.Context, s *scanner) (err error) {
 		l := p.file.byName[name]
 		if l == nil {
 			if s.cursors[i] != nil {
-				t.budget.release(s.cursors[i].pages.window, s.cursors[i].pages.body, s.cursors[i].pages.data)
+				s.cursors[i].pages.release()
 			}
 			s.cursors[i] = nil
 			continue
@@ -418,7 +418,7 @@ func (p *part) TextAt(ctx context.Context, name string, rows []int64) (out []str
 	dict := serving.NewDict()
 	c := &cursor{converter: newConverter(l, so, newInterner(dict, new(atomic.Bool)))}
 	c.pages.budget, c.pages.maxPage = &t.budget, t.opt.MaxPage
-	defer func() { t.budget.release(c.pages.window, c.pages.body, c.pages.data) }()
+	defer c.pages.release()
 	if err := p.start(ctx, c); err != nil {
 		return nil, &columnError{raw, err}
 	}

@@ -30,8 +30,8 @@ func (g *rowGroup) walk(ctx context.Context, l *leaf) (*walk, error) {
 	if w := g.walks[l.index]; w != nil {
 		return w, nil
 	}
-	p := pages{budget: &g.table.budget, maxPage: g.table.opt.MaxPage, ahead: walkWindow}
-	defer func() { p.budget.release(p.window) }()
+	p := pages{budget: &g.table.budget, maxPage: g.table.opt.MaxPage, ahead: headerWindow}
+	defer p.release()
 	w := walk{err: p.open(g.file.R, g.chunk(l), g.file.Size)}
 	if w.err == nil {
 		var err error

@@ -112,7 +112,7 @@ func inDictionary(m *format.ColumnMetaData) bool {
 // dictionary reads the texts of a chunk's dictionary, which comes first.
 func (c *cursor) dictionary(r io.ReaderAt, m *format.ColumnMetaData, size int64) (codes []int32, err error) {
 	defer func() {
-		c.pages.budget.release(c.pages.window, c.pages.body, c.pages.data)
+		c.pages.release()
 		if recover() != nil {
 			err = errPastPage
 		}

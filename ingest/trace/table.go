@@ -209,7 +209,7 @@ func (t *Table) sample(f *opened, l *leaf) (lo, hi float64, ok bool) {
 			c.div = 1.0 / 86400e9 // as nanoseconds, which is what the plan takes dates for
 		}
 		c.pages.budget, c.pages.maxPage = &t.budget, t.opt.MaxPage
-		defer func() { t.budget.release(c.pages.window, c.pages.body, c.pages.data) }()
+		defer c.pages.release()
 		if c.open(f.R, &g.Columns[l.index].MetaData, f.Size) != nil {
 			return 0, 0, false
 		}
@@ -310,7 +310,7 @@ func (t *Table) sampleText(f *opened, l *leaf) (s string) {
 		}
 		c := cursor{converter: converter{leaf: l, to: toCodes, mul: 1, div: 1, intern: newInterner(dict, new(atomic.Bool))}}
 		c.pages.budget, c.pages.maxPage = &t.budget, t.opt.MaxPage
-		defer func() { t.budget.release(c.pages.window, c.pages.body, c.pages.data) }()
+		defer c.pages.release()
 		if c.open(f.R, &g.Columns[l.index].MetaData, f.Size) != nil {
 			return ""
 		}

@@ -9,10 +9,9 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-const (
-	walkWindow = 1 << 10 // bytes read for a header
-	stepRows   = 1 << 10 // pages of fewer rows are taken together, for a walk to stay small
-)
+// stepRows is how many rows pages have that are worth telling apart: a walk stays
+// small.
+const stepRows = 1 << 10
 
 // A walk is what the headers of a chunk without lists tell: where which rows
 // begin. It is what a piece of a row group starts from; the file's own index of
