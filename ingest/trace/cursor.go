@@ -353,9 +353,20 @@ func (c *cursor) markNulls(at, k int) (present int, err error) {
 // from the back, in place. What the others are left with means nothing. valid has
 // the row of dst[0] at a bit.
 func spread[T any](dst []T, present int, valid serving.Bitmap, at int) {
-	for i := len(dst) - 1; i >= 0; i-- {
-		present -= int(valid[(at+i)>>6] >> ((at + i) & 63) & 1)
-		dst[i] = dst[max(present, 0)]
+	end := at + len(dst)
+	for w := (end - 1) >> 6; w >= at>>6; w-- {
+		word := valid[w]
+		if over := (w+1)<<6 - end; over > 0 {
+			word &= ^uint64(0) >> over
+		}
+		if under := at - w<<6; under > 0 {
+			word &= ^uint64(0) << under
+		}
+		last := w<<6 + 63 - at
+		for r := bits.Reverse64(word); r != 0; r &= r - 1 {
+			present--
+			dst[last-bits.TrailingZeros64(r)] = dst[present]
+		}
 	}
 }
 

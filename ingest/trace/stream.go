@@ -121,14 +121,10 @@ func (s *stream) ints(dst []int64) error {
 			return err
 		}
 		if s.leaf.physical == format.Int64 {
-			for i := range dst {
-				dst[i] = int64(binary.LittleEndian.Uint64(b[8*i:]))
-			}
+			plain64(dst, b)
 			return nil
 		}
-		for i := range dst {
-			dst[i] = int64(int32(binary.LittleEndian.Uint32(b[4*i:])))
-		}
+		plain32(dst, b)
 	case format.DeltaBinaryPacked:
 		if err := s.delta.read(dst); err != nil {
 			return err
@@ -174,10 +170,8 @@ func (s *stream) bools(dst []int64) error {
 	if s.off+len(dst) > len(s.data)*8 {
 		return errShort
 	}
-	for i := range dst {
-		dst[i] = int64(s.data[s.off>>3] >> (s.off & 7) & 1)
-		s.off++
-	}
+	plainBits(dst, s.data, s.off)
+	s.off += len(dst)
 	return nil
 }
 
@@ -223,9 +217,7 @@ func (s *stream) doubles(dst []float64, div float64) error {
 	if err != nil {
 		return err
 	}
-	for i := range dst {
-		dst[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:])) / div
-	}
+	plainDoubles(dst, b, div)
 	return nil
 }
 
