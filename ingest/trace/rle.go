@@ -171,11 +171,16 @@ func unpack(dst []uint32, b []byte, bit, width uint) {
 	// to 7 bits, which levels and indexes into small dictionaries have.
 	for ; width <= 7 && i+8 <= len(dst) && bit>>3+8 <= uint(len(b)); i += 8 {
 		x := binary.LittleEndian.Uint64(b[bit>>3:]) >> (bit & 7)
-		d := dst[i : i+8 : i+8]
-		for k := range d {
-			d[k] = uint32(x & mask)
-			x >>= width & 63
-		}
+		y := x >> (4 * width & 63)
+		w := width & 63
+		d := (*[8]uint32)(dst[i:])
+		d[0], d[4] = uint32(x&mask), uint32(y&mask)
+		x, y = x>>w, y>>w
+		d[1], d[5] = uint32(x&mask), uint32(y&mask)
+		x, y = x>>w, y>>w
+		d[2], d[6] = uint32(x&mask), uint32(y&mask)
+		x, y = x>>w, y>>w
+		d[3], d[7] = uint32(x&mask), uint32(y&mask)
 		bit += 8 * width
 	}
 	for ; i < len(dst); i++ {
