@@ -2,7 +2,10 @@ package trace
 
 import (
 	"context"
+	"runtime"
 	"sort"
+	"sync"
+	"sync/atomic"
 
 	"github.com/vreport/vreport/ingest/serving"
 )
@@ -25,40 +28,59 @@ const dearCuts = 0.25
 
 // addParts makes the parts of all files.
 func (t *Table) addParts(ctx context.Context) error {
+	groups := t.rowGroups()
+	cuts := make([][]int64, len(groups))
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(groups)) {
+		all.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(groups)) && ctx.Err() == nil; i = next.Add(1) - 1 {
+				cuts[i] = groups[i].cuts(ctx)
+			}
+		})
+	}
+	all.Wait()
+	for i, g := range groups {
+		if len(t.parts) > mostParts {
+			cuts[i] = nil
+		}
+		from := int64(0)
+		for _, to := range append(cuts[i], g.meta.NumRows) {
+			p := &part{rowGroup: g, from: from, to: to}
+			p.limit.Store(to - from)
+			t.parts = append(t.parts, p)
+			from = to
+		}
+	}
+	return ctx.Err()
+}
+
+// rowGroups are those of all files that have rows.
+func (t *Table) rowGroups() (out []*rowGroup) {
 	for _, f := range t.files {
 		var base int64
 		for i := range f.meta.RowGroups {
 			g := &rowGroup{table: t, file: f, meta: &f.meta.RowGroups[i], index: i, base: base}
+			if g.meta.NumRows > 0 {
+				out = append(out, g)
+			}
 			base += g.meta.NumRows
-			cuts, err := g.cuts(ctx)
-			if err != nil {
-				return err
-			}
-			from := int64(0)
-			for _, to := range append(cuts, g.meta.NumRows) {
-				if to > from {
-					p := &part{rowGroup: g, from: from, to: to}
-					p.limit.Store(to - from)
-					t.parts = append(t.parts, p)
-				}
-				from = to
-			}
 		}
 	}
-	return nil
+	return out
 }
 
 // cuts returns where a row group is cut into pieces; none where it is small or
 // cutting it would cost more than it helps.
-func (g *rowGroup) cuts(ctx context.Context) ([]int64, error) {
+func (g *rowGroup) cuts(ctx context.Context) []int64 {
 	rows := g.meta.NumRows
 	most := max(pieceRows, rows/mostPieces)
-	if rows <= most+most/2 || len(g.table.parts) > mostParts {
-		return nil, nil
+	if rows <= most+most/2 {
+		return nil
 	}
-	walks, ok, err := g.mainWalks(ctx)
-	if !ok || err != nil {
-		return nil, err
+	walks, ok := g.mainWalks(ctx)
+	if !ok {
+		return nil
 	}
 	var cuts []int64
 	shared, whole := int64(0), int64(0)
@@ -72,14 +94,14 @@ func (g *rowGroup) cuts(ctx context.Context) ([]int64, error) {
 		}
 	}
 	if float64(shared) > dearCuts*float64(whole) {
-		return nil, nil
+		return nil
 	}
-	return cuts, nil
+	return cuts
 }
 
 // mainWalks are the walks over the columns that scans read. It is false where there
-// are lists: it takes their levels to find a row.
-func (g *rowGroup) mainWalks(ctx context.Context) (walks []*walk, ok bool, err error) {
+// are lists, for it takes their levels to find a row, and where the context ends.
+func (g *rowGroup) mainWalks(ctx context.Context) (walks []*walk, ok bool) {
 	plan := g.table.plan
 	for _, s := range plan.Sources {
 		l := g.file.byName[plan.Raws[s.Raw].Name]
@@ -87,17 +109,17 @@ func (g *rowGroup) mainWalks(ctx context.Context) (walks []*walk, ok bool, err e
 		case l == nil:
 			continue
 		case l.maxRep > 0:
-			return nil, false, nil
+			return nil, false
 		case !isCanonical(plan, s.Name) || s.Name == serving.ColRequestID: // single ids are looked up
 			continue
 		}
 		w, err := g.walk(ctx, l)
 		if err != nil {
-			return nil, false, err
+			return nil, false
 		}
 		walks = append(walks, w)
 	}
-	return walks, true, nil
+	return walks, true
 }
 
 // bestCut returns where the piece that starts at a row ends best, of the rest of
