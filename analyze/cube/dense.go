@@ -1,7 +1,6 @@
 package cube
 
 import (
-	"context"
 	"encoding/binary"
 	"math"
 	"sync"
@@ -379,17 +378,14 @@ func (a *acc) counted() int64 {
 	return n
 }
 
-// link ends the filling: leaves of dense families become as any other's.
-func (w *filler) link(ctx context.Context, workers int) error {
-	return each(ctx, workers, len(w.stocks), func() func(int) {
-		return func(i int) {
-			s := w.stocks[i]
-			for _, m := range s.f.metric {
-				s.link(m)
-			}
-			if s.f.sums {
-				s.sumTokens(w.lay)
-			}
-		}
-	})
+// link ends the filling of a family: the leaves of a dense one become as any
+// other's.
+func (w *filler) link(i int) {
+	s := w.stocks[i]
+	for _, m := range s.f.metric {
+		s.link(m)
+	}
+	if s.f.sums {
+		s.sumTokens(w.lay)
+	}
 }

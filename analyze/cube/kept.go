@@ -103,15 +103,17 @@ func (p *partSlots) lose(k *keptSlots) {
 	p.pieces = nil
 }
 
+// expect makes room for what rename is told, of all goroutines but the first.
+func (k *keptSlots) expect(goroutines, families int) {
+	k.known = make([][][]uint16, goroutines)
+	for by := range k.known[1:] {
+		k.known[1+by] = make([][]uint16, families)
+	}
+}
+
 // rename notes what the slots of a goroutine are called in the stock that its
 // own was merged into, by way of leaves' numbers there.
 func (k *keptSlots) rename(by, family int, into, from *stock, leaves []uint32) {
-	for len(k.known) <= by {
-		k.known = append(k.known, nil)
-	}
-	for len(k.known[by]) <= family {
-		k.known[by] = append(k.known[by], nil)
-	}
 	names := make([]uint16, len(from.owners))
 	for slot, leaf := range from.owners {
 		if slot != noSlot {

@@ -48,12 +48,7 @@ func (s *scanner) fillLarge(ctx context.Context, src serving.Requests, plan *Pla
 		report(s.lay, recs, problems)
 	}
 	w := fillers[0]
-	w.finish()
-	for _, o := range fillers[1:] {
-		o.finish()
-		w.merge(o)
-	}
-	if err := w.link(ctx, s.workers); err != nil {
+	if err := w.join(ctx, fillers[1:], s.workers); err != nil {
 		return nil, err
 	}
 	if err := w.tooMany(); err != nil {
@@ -164,19 +159,51 @@ func (s *scanner) newFiller(plan *Plan, fams []family, asked [][]match) *filler 
 	return w
 }
 
-// merge takes in what another filler has.
+// join takes in what other fillers have and links the leaves of dense families,
+// the families side by side.
+func (w *filler) join(ctx context.Context, others []*filler, workers int) error {
+	w.finish()
+	for _, o := range others {
+		o.finish()
+		w.mergeRequests(o)
+	}
+	if w.kept != nil {
+		w.kept.expect(1+len(others), len(w.stocks))
+	}
+	return each(ctx, workers, len(w.stocks), func() func(int) {
+		return func(i int) {
+			for _, o := range others {
+				w.mergeStock(i, o)
+			}
+			w.link(i)
+		}
+	})
+}
+
+// merge takes in what another filler has, whose notes are kept by nobody.
 func (w *filler) merge(o *filler) {
+	w.mergeRequests(o)
+	for i := range w.stocks {
+		w.mergeStock(i, o)
+	}
+}
+
+// mergeStock takes in another filler's leaves of a family.
+func (w *filler) mergeStock(i int, o *filler) {
+	s := w.stocks[i]
+	leaves := s.merge(o.stocks[i], len(w.lay.limits))
+	if w.kept != nil && s.f.dense {
+		w.kept.rename(o.number, i, s, o.stocks[i], leaves)
+	}
+}
+
+// mergeRequests takes in when another filler's requests were, and its slowest.
+func (w *filler) mergeRequests(o *filler) {
 	if o.last != noTime {
 		if w.last == noTime || o.first < w.first {
 			w.first = o.first
 		}
 		w.last = max(w.last, o.last)
-	}
-	for i, s := range w.stocks {
-		leaves := s.merge(o.stocks[i], len(w.lay.limits))
-		if w.kept != nil && s.f.dense {
-			w.kept.rename(o.number, i, s, o.stocks[i], leaves)
-		}
 	}
 	for i, l := range w.slowest {
 		for _, s := range o.slowest[i].top {

@@ -147,8 +147,7 @@ func BenchmarkStages(b *testing.B) {
 		lap()
 		w := scan(func(w *filler) taker { w.kept = kept; return w })
 		lap()
-		w.finish()
-		if err := w.link(ctx, s.workers); err != nil {
+		if err := w.join(ctx, nil, s.workers); err != nil {
 			b.Fatal(err)
 		}
 		f := &finisher{scanner: s, plan: &plan, views: views, stocks: w.stocks, cube: &Cube{}, win: win, kept: kept}
