@@ -347,11 +347,17 @@ func (c *chunk) setWindows(win *windows) {
 		return
 	}
 	codes := sized(c.codes[d], c.n)
+	code, start := none, int64(0) // the window of the row before: mostly that of the next, too
 	for i, a := range c.arrival {
-		codes[i] = none
-		if a != noTime && win.n > 0 {
-			codes[i] = win.of(a)
+		switch {
+		case a == noTime || win.n == 0:
+			codes[i] = none
+			continue
+		case code == none || uint64(a)-uint64(start) >= uint64(win.step):
+			code = win.of(a)
+			start = win.start + int64(code)*win.step
 		}
+		codes[i] = code
 	}
 	c.codes[d] = codes
 }
