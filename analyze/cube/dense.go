@@ -75,7 +75,9 @@ func (l *scale) place(unit float64, x []float64) *place {
 	if most > 0 {
 		best -= (best - least) / 3 // there may be more on both sides, rather above
 	}
-	top := uint64(maxDenseBits-math.Ilogb(unit)-minExp) << l.s // the first bucket that is too large
+	// The first bucket that is too large: the last of maxDenseBits has values that
+	// rounding makes so.
+	top := uint64(maxDenseBits-math.Ilogb(unit)-minExp)<<l.s - 1
 	from := uint64(best-1) << pageBits
 	return &place{page: best, shift: l.shift, base: from + l.base, width: min(uint64(n)<<pageBits, max(top, from)-from)}
 }

@@ -2,6 +2,8 @@ package cube
 
 import (
 	"math"
+	"math/rand"
+	"slices"
 	"testing"
 
 	"github.com/vreport/vreport/analyze/stat"
@@ -57,6 +59,36 @@ func TestDenseSpills(t *testing.T) {
 	}
 }
 
+// Values of any magnitude have exact quantiles: those that no window has counters
+// for, too.
+func TestDenseMagnitudes(t *testing.T) {
+	const n = 40_000
+	r := rand.New(rand.NewSource(1))
+	for _, scale := range []float64{1e-300, 1e-13, 1, 900, 1e4, 1e9, 1e30, 1e290} {
+		x, sorted := make([]float64, n), []float64(nil)
+		for i := range x {
+			if x[i] = math.NaN(); r.Intn(9) > 0 {
+				x[i] = scale * math.Exp(3*r.NormFloat64())
+				sorted = append(sorted, x[i])
+			}
+		}
+		slices.Sort(sorted)
+		src := newMemory(n)
+		src.parts = 3
+		src.add(serving.Column{Name: "ttft", Kind: serving.KindDuration}, &column{floats: x})
+		plan := Plan{Metrics: []serving.MetricKey{serving.TTFT}, Groupings: []Grouping{{}}, Quantiles: []float64{0, 0.25, 0.5, 0.999, 1}, Confidence: 0.95, Workers: 2}
+		s := fill(t, src, plan).Groups[0].Cells[0].Summaries[serving.TTFT]
+		if s.N != int64(len(sorted)) || s.Min != sorted[0] || s.Max != sorted[len(sorted)-1] {
+			t.Errorf("%g: n %d, min %g, max %g; want %d, %g, %g", scale, s.N, s.Min, s.Max, len(sorted), sorted[0], sorted[len(sorted)-1])
+		}
+		for _, q := range s.Quantiles {
+			if want := stat.Quantile(sorted, q.P); q.Value != want {
+				t.Errorf("%g: p%g = %g, want %g", scale, 100*q.P, q.Value, want)
+			}
+		}
+	}
+}
+
 func TestPlace(t *testing.T) {
 	l := newScale(8)
 	for _, tt := range []struct {
@@ -79,6 +111,36 @@ func TestPlace(t *testing.T) {
 		for _, x := range tt.no {
 			if has(x) {
 				t.Errorf("%v: %g has a counter", tt.x, x)
+			}
+		}
+	}
+}
+
+// A value that is too large in fixed point, or becomes so when it is rounded, has
+// no counter; any other has the word of its bucket.
+func TestLaneWords(t *testing.T) {
+	for s := uint(fineBits - 1); s <= fineBits+1; s++ {
+		scale := newScale(s)
+		for _, unit := range []float64{1, 1 << unitBits} {
+			top := math.Ldexp(1, maxDenseBits) / unit
+			x := []float64{top / 900, top / 300, top / 2, math.Nextafter(top/2, 0), math.Nextafter(top, 0), top, 2 * top, 0, -1, math.NaN(), math.Inf(1)}
+			p := scale.place(unit, []float64{top / 2, top / 3, top})
+			var l lane
+			l.load(p, unit, x)
+			for i, v := range x {
+				k, q := bucket(l.w[i]), l.w[i]&(1<<maxDenseBits-1)
+				want, sum := p.width+1, uint64(0)
+				if at := math.Float64bits(v)>>p.shift - p.base; at < p.width {
+					want, sum = at, uint64(math.Floor(v*unit+0.5))
+				} else if v == 0 {
+					want = p.width
+				}
+				if k != want || q != sum {
+					t.Errorf("2^-%d, unit %g, %g: bucket %d, %d in fixed point, want %d, %d", s, unit, v, k, q, want, sum)
+				}
+			}
+			if bucket(l.w[2]) >= p.width {
+				t.Errorf("2^-%d, unit %g: %g has no counter", s, unit, x[2])
 			}
 		}
 	}

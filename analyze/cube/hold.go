@@ -163,7 +163,7 @@ func (r *roughColumn) load(f *flags, x []float64) {
 	}
 	r.place, r.k = f.place, sized(r.k, len(x))
 	k := r.k[:len(x)]
-	shift, base, last, coarse := f.shift&63, f.base, f.width-1, f.coarse&63
+	shift, base, last, coarse := f.shift&63, f.base, max(f.width, 1)-1, f.coarse&63
 	for i, v := range x {
 		k[i] = uint16(min(math.Float64bits(v)>>shift-base, last) >> coarse)
 	}
