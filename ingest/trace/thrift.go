@@ -19,12 +19,13 @@ var (
 )
 
 // A thriftWalk steps over a struct in Thrift's compact protocol without
-// decoding it. The decoder trusts the sizes of lists and recurses into whatever
-// it meets; this finds out first that neither is out of bounds.
+// decoding it. The decoder of the footer trusts the sizes of lists and recurses
+// into whatever it meets; this finds out first that neither is out of bounds.
 type thriftWalk struct {
 	b       []byte
 	at      int
 	structs int
+	pairs   bool  // lone is wanted
 	lone    []int // ends of structs of nothing but a binary field 1, before the stop
 }
 
@@ -41,7 +42,7 @@ func structLen(b []byte) (int, error) {
 // format allows such pairs (of key and value: metadata of the user's own), the
 // decoder does not. Other structs that look like one do not mind.
 func completePairs(b []byte) []byte {
-	w := &thriftWalk{b: b}
+	w := &thriftWalk{b: b, pairs: true}
 	if w.structure(0) != nil {
 		return b
 	}
@@ -74,36 +75,52 @@ const (
 	tUUID
 )
 
+// structure steps over a struct. Values in it lie as deep as it does, those that
+// hold others one deeper.
 func (w *thriftWalk) structure(depth int) error {
-	if depth > maxDepth {
-		return errThrift
-	}
-	var first byte
+	lone := false
+	last := int16(0)
 	for n := 0; ; n++ {
-		h, err := w.byte()
+		id, t, err := w.field(last)
 		if err != nil {
 			return err
 		}
-		switch {
-		case h == 0:
-			if n == 1 && first == firstBinary {
+		if t == 0 {
+			if lone && w.pairs {
 				w.lone = append(w.lone, w.at-1)
 			}
 			return nil
-		case n == 0:
-			first = h
 		}
-		if h>>4 == 0 {
-			if _, err := w.varint(); err != nil {
-				return err
-			}
+		lone = n == 0 && id == 1 && t == tBinary
+		if err := w.fieldValue(t, depth); err != nil {
+			return err
 		}
-		if t := h & 15; t != tTrue && t != tFalse { // a field's boolean is in its header
-			if err := w.value(t, depth); err != nil {
-				return err
-			}
-		}
+		last = id
 	}
+}
+
+// field reads what stands before a field: its number, which may be told as its
+// distance from the last one's, and its type, which is 0 where the struct ends.
+func (w *thriftWalk) field(last int16) (id int16, t byte, err error) {
+	h, err := w.byte()
+	if err != nil || h == 0 {
+		return 0, 0, err
+	}
+	if t = h & 15; t == 0 {
+		return 0, 0, errThrift
+	}
+	if delta := h >> 4; delta > 0 {
+		return last + int16(delta), t, nil
+	}
+	n, err := w.number(16)
+	return int16(n), t, err
+}
+
+func (w *thriftWalk) fieldValue(t byte, depth int) error {
+	if t == tTrue || t == tFalse {
+		return nil // a field's boolean is its type
+	}
+	return w.value(t, depth)
 }
 
 func (w *thriftWalk) value(t byte, depth int) error {
@@ -111,7 +128,7 @@ func (w *thriftWalk) value(t byte, depth int) error {
 	case tTrue, tFalse, tByte:
 		return w.skip(1)
 	case tI16, tI32, tI64:
-		_, err := w.varint()
+		_, err := w.number(16 << (t - tI16))
 		return err
 	case tDouble:
 		return w.skip(8)
@@ -126,12 +143,22 @@ func (w *thriftWalk) value(t byte, depth int) error {
 			return errThrift
 		}
 		return w.skip(int(n))
+	}
+	return w.nested(t, depth+1)
+}
+
+// nested steps over a value that holds others.
+func (w *thriftWalk) nested(t byte, depth int) error {
+	if depth > maxDepth {
+		return errThrift
+	}
+	switch t {
 	case tList, tSet:
 		return w.list(depth)
 	case tMap:
 		return w.mapping(depth)
 	case tStruct:
-		return w.structure(depth + 1)
+		return w.structure(depth)
 	}
 	return errThrift
 }
@@ -156,7 +183,7 @@ func (w *thriftWalk) list(depth int) error {
 		}
 	}
 	for range n {
-		if err := w.value(h&15, depth+1); err != nil {
+		if err := w.value(h&15, depth); err != nil {
 			return err
 		}
 	}
@@ -176,10 +203,10 @@ func (w *thriftWalk) mapping(depth int) error {
 		return err
 	}
 	for range n {
-		if err := w.value(kv>>4, depth+1); err != nil {
+		if err := w.value(kv>>4, depth); err != nil {
 			return err
 		}
-		if err := w.value(kv&15, depth+1); err != nil {
+		if err := w.value(kv&15, depth); err != nil {
 			return err
 		}
 	}
@@ -212,4 +239,13 @@ func (w *thriftWalk) varint() (uint64, error) {
 	}
 	w.at += n
 	return v, nil
+}
+
+// number reads an integer of so many bits at most.
+func (w *thriftWalk) number(bits int) (int64, error) {
+	v, err := w.varint()
+	if err == nil && v>>bits != 0 {
+		err = errThrift
+	}
+	return int64(v>>1) ^ -int64(v&1), err
 }
