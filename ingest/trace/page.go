@@ -6,7 +6,6 @@ import (
 	"hash/crc32"
 	"io"
 
-	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 )
 
@@ -15,6 +14,8 @@ const (
 	maxPageHeader  = 8 << 20  // statistics of long strings are in it
 	readWindow     = 64 << 10 // bytes that are read at least
 	headerWindow   = 1 << 10  // bytes behind a page that are read with it: the next one's header
+	headerLook     = 256      // bytes that are read of a header at first, where its page is not wanted
+	smallPage      = 4 << 10  // a page that is read sooner than the file is read anew behind it
 	maxDeltaValues = 16 << 20 // of a page that is decoded as a whole
 )
 
@@ -33,12 +34,12 @@ type pages struct {
 	left    int64 // values that are not handed out yet
 	pass    int64 // of them, those that nobody wants: pages of nothing else are not looked into
 	maxPage int64
-	ahead   int // bytes that are read at least, 0 for readWindow
 
 	window   []byte // a piece of the file
 	windowAt int64
 	data     []byte // decompressed
-	protocol thrift.CompactProtocol
+	thrift   thriftWalk
+	head     format.PageHeader
 }
 
 // A page is one data page, decompressed; its slices are valid until the next.
@@ -72,9 +73,6 @@ func (p *pages) open(r io.ReaderAt, m *format.ColumnMetaData, size int64) error 
 	}
 	p.r, p.codec, p.at, p.end, p.left = r, m.Codec, start, min(end, size), m.NumValues
 	p.window, p.windowAt, p.pass = p.window[:0], 0, 0
-	if p.ahead == 0 {
-		p.ahead = readWindow
-	}
 	return nil
 }
 
@@ -83,13 +81,14 @@ func codecError(c format.CompressionCodec) error {
 }
 
 // peek returns n bytes of the file at an offset, from the window where it has
-// them. It is valid until the next call.
-func (p *pages) peek(at int64, n int) ([]byte, error) {
+// them. Otherwise more may be read, for whatever follows. It is valid until the
+// next call.
+func (p *pages) peek(at int64, n, more int) ([]byte, error) {
 	off := at - p.windowAt
 	if off >= 0 && off+int64(n) <= int64(len(p.window)) {
 		return p.window[off : off+int64(n)], nil
 	}
-	want := int(min(int64(max(n+headerWindow, p.ahead)), p.end-at))
+	want := int(min(int64(max(n, more)), p.end-at))
 	if want < n {
 		return nil, io.ErrUnexpectedEOF
 	}
@@ -116,34 +115,53 @@ func readError(err error) error {
 	return ioError{err}
 }
 
-// header decodes the next page header.
+// held returns what the window has from here on.
+func (p *pages) held() []byte {
+	if off := p.at - p.windowAt; off >= 0 && off < int64(len(p.window)) {
+		return p.window[off:]
+	}
+	return nil
+}
+
+// header decodes the next page header. It is valid until the next call.
 func (p *pages) header() (*format.PageHeader, error) {
-	for n := 256; ; n *= 8 {
-		n = int(min(int64(n), p.end-p.at, maxPageHeader))
-		if n <= 0 {
-			return nil, io.ErrUnexpectedEOF
-		}
-		b, err := p.peek(p.at, n)
-		if err != nil {
-			return nil, err
-		}
-		k, err := structLen(b)
-		if err != nil {
-			switch {
-			case int64(n) < min(p.end-p.at, maxPageHeader):
-				continue // longer than what was looked at
-			case n == maxPageHeader && errors.Is(err, errGoesOn):
-				return nil, fmt.Errorf("a page header of more than %d MiB, which may be statistics of long texts: write it anew without them, or with shorter texts", maxPageHeader>>20)
+	most := int(min(p.end-p.at, maxPageHeader))
+	if most <= 0 {
+		return nil, io.ErrUnexpectedEOF
+	}
+	more := p.lookAhead()
+	for b := p.held(); ; {
+		b = b[:min(len(b), most)]
+		p.thrift = thriftWalk{b: b}
+		err := readPageHeader(&p.thrift, &p.head)
+		switch {
+		case err == nil:
+			p.at += int64(p.thrift.at)
+			return &p.head, p.check(&p.head)
+		case !errors.Is(err, errThrift):
+			return nil, fmt.Errorf("damaged page header (%w)", err)
+		case len(b) < most: // it may be longer than what was looked at
+			if b, err = p.peek(p.at, min(max(headerLook, 8*len(b)), most), more); err != nil {
+				return nil, err
 			}
+		case most == maxPageHeader && errors.Is(err, errGoesOn):
+			return nil, fmt.Errorf("a page header of more than %d MiB, which may be statistics of long texts: write it anew without them, or with shorter texts", maxPageHeader>>20)
+		default:
 			return nil, errors.New("damaged page header")
 		}
-		h := new(format.PageHeader)
-		if err := thrift.NewDecoder(p.protocol.NewReaderFromBytes(b[:k])).Decode(h); err != nil {
-			return nil, fmt.Errorf("damaged page header (%s)", lastPart(err))
-		}
-		p.at += int64(k)
-		return h, p.check(h)
 	}
+}
+
+// lookAhead is how much is read where the next header is not in the window: not
+// of pages that nobody wants, unless they are as small as the last one.
+func (p *pages) lookAhead() int {
+	switch {
+	case p.pass == 0:
+		return readWindow
+	case p.head.CompressedPageSize < smallPage:
+		return 4 * smallPage
+	}
+	return headerLook
 }
 
 func (p *pages) check(h *format.PageHeader) error {
@@ -163,7 +181,7 @@ func (p *pages) check(h *format.PageHeader) error {
 // comparing their checksum where the writer left one.
 func (p *pages) payload(h *format.PageHeader) ([]byte, error) {
 	n := int(h.CompressedPageSize)
-	b, err := p.peek(p.at, n)
+	b, err := p.peek(p.at, n, max(n+headerWindow, readWindow))
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +192,8 @@ func (p *pages) payload(h *format.PageHeader) ([]byte, error) {
 	return b, nil
 }
 
-// next returns the next dictionary or data page; io.EOF after the last value.
+// next returns the next dictionary or data page, valid until the next call; io.EOF
+// after the last value.
 func (p *pages) next() (h *format.PageHeader, pg page, err error) {
 	for {
 		if p.left <= 0 {

@@ -30,7 +30,7 @@ func (g *rowGroup) walk(ctx context.Context, l *leaf) (*walk, error) {
 	if w := g.walks[l.index]; w != nil {
 		return w, nil
 	}
-	p := pages{budget: &g.table.budget, maxPage: g.table.opt.MaxPage, ahead: headerWindow}
+	p := pages{budget: &g.table.budget, maxPage: g.table.opt.MaxPage}
 	defer p.release()
 	w := walk{err: p.open(g.file.R, g.chunk(l), g.file.Size)}
 	if w.err == nil {

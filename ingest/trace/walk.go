@@ -38,6 +38,7 @@ func (p *pages) walk(ctx context.Context) (w walk, err error) {
 			w.err, err = errPastPage, nil
 		}
 	}()
+	p.pass = p.left // all of them: headers are all that is read
 	dict := int64(0)
 	for p.left > 0 {
 		if err := ctx.Err(); err != nil {
