@@ -35,7 +35,9 @@ func (t *Table) addParts(ctx context.Context) error {
 	for range min(runtime.GOMAXPROCS(0), len(groups)) {
 		all.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(groups)) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				cuts[i] = groups[i].cuts(ctx)
+				if cuts[i] = groups[i].cuts(ctx); cuts[i] == nil {
+					groups[i].walks = nil // which a whole one has no use for
+				}
 			}
 		})
 	}
@@ -100,7 +102,8 @@ func (g *rowGroup) cuts(ctx context.Context) []int64 {
 }
 
 // mainWalks are the walks over the columns that scans read. It is false where there
-// are lists, for it takes their levels to find a row, and where the context ends.
+// are lists, for it takes their levels to find a row, where there is a dictionary
+// every few rows, and where the context ends.
 func (g *rowGroup) mainWalks(ctx context.Context) (walks []*walk, ok bool) {
 	plan := g.table.plan
 	for _, s := range plan.Sources {
@@ -114,7 +117,7 @@ func (g *rowGroup) mainWalks(ctx context.Context) (walks []*walk, ok bool) {
 			continue
 		}
 		w, err := g.walk(ctx, l)
-		if err != nil {
+		if err != nil || w.err == errSteps {
 			return nil, false
 		}
 		walks = append(walks, w)

@@ -104,7 +104,12 @@ func (s style) leaves() []leafOf {
 // encoded writes n rows in a style.
 func encoded(t testing.TB, s style, n int, opt ...parquet.WriterOption) []byte {
 	t.Helper()
-	leaves := s.leaves()
+	return encodedLeaves(t, s.leaves(), n, opt...)
+}
+
+// encodedLeaves writes n rows of some columns.
+func encodedLeaves(t testing.TB, leaves []leafOf, n int, opt ...parquet.WriterOption) []byte {
+	t.Helper()
 	root := parquet.Group{}
 	for _, l := range leaves {
 		if len(l.path) == 2 {

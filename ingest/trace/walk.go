@@ -3,21 +3,30 @@ package trace
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sort"
 
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// stepRows is how many rows pages have that are worth telling apart: a walk stays
-// small.
-const stepRows = 1 << 10
+// A walk stays small, however many pages there are: those of less than stepRows
+// rows, or of less than one in fewSteps, are not told apart. Only dictionaries may
+// make more steps of it.
+const (
+	stepRows  = 1 << 10
+	fewSteps  = 1 << 12
+	mostSteps = 2 * fewSteps
+)
+
+var errSteps = errors.New("its dictionary changes too often")
 
 // A walk is what the headers of a chunk without lists tell: where which rows
 // begin. It is what a piece of a row group starts from; the file's own index of
 // pages may say otherwise, and pages are read by their headers in the end.
 type walk struct {
 	steps []step
+	every int64 // rows that a step has at least
 	rows  int64 // that pages say they hold
 	err   error // why there is no more of them
 }
@@ -39,10 +48,15 @@ func (p *pages) walk(ctx context.Context) (w walk, err error) {
 		}
 	}()
 	p.pass = p.left // all of them: headers are all that is read
+	w.every = max(stepRows, p.left/fewSteps)
 	dict := int64(0)
 	for p.left > 0 {
 		if err := ctx.Err(); err != nil {
 			return w, err
+		}
+		if len(w.steps) > mostSteps {
+			w.err = errSteps
+			break
 		}
 		at := p.at
 		h, err := p.header()
@@ -70,7 +84,7 @@ func (p *pages) walk(ctx context.Context) (w walk, err error) {
 
 // add takes the next page.
 func (w *walk) add(s step) {
-	if k := len(w.steps) - 1; k >= 0 && s.row < w.steps[k].row+stepRows && s.dict == w.steps[k].dict {
+	if k := len(w.steps) - 1; k >= 0 && s.row < w.steps[k].row+w.every && s.dict == w.steps[k].dict {
 		w.steps[k].size += s.size
 		return
 	}
@@ -104,7 +118,7 @@ func (c *cursor) seek(ctx context.Context, w *walk, row int64) error {
 			return errors.New("it changes while it is read")
 		}
 		if err := c.loadDictionary(pg); err != nil {
-			return err
+			return fmt.Errorf("dictionary: %w", err)
 		}
 	}
 	c.pages.at = s.at
