@@ -394,9 +394,9 @@ func (p *part) tellFull(s *scanner, problems *serving.Problems) {
 }
 
 // TextAt returns the texts of single rows, ascending and 0-based within the
-// part, "" where a row has none. A few request ids of millions are looked up
-// page by page, where a scan would intern them all. It is errors.ErrUnsupported
-// for columns that are not simply read.
+// part, "" where a row has none or the column is damaged. A few request ids of
+// millions are looked up page by page, where a scan would intern them all. It is
+// errors.ErrUnsupported for columns that are not simply read.
 func (p *part) TextAt(ctx context.Context, name string, rows []int64) (out []string, err error) {
 	t := p.table
 	s, err := t.take([]string{name})
@@ -414,15 +414,24 @@ func (p *part) TextAt(ctx context.Context, name string, rows []int64) (out []str
 	if l == nil || l.maxRep > 0 || p.file.checkColumn(l) != nil {
 		return nil, errors.ErrUnsupported
 	}
-	defer recovered(&raw, &err)
 	dict := serving.NewDict()
 	c := &cursor{converter: newConverter(l, so, newInterner(dict, new(atomic.Bool)))}
 	c.pages.budget, c.pages.maxPage = &t.budget, t.opt.MaxPage
 	defer c.pages.release()
-	if err := p.start(ctx, c); err != nil {
+	out = make([]string, len(rows))
+	err = p.pick(ctx, c, dict, rows, out)
+	if io := (ioError{}); err != nil && (ctx.Err() != nil || errors.As(err, &io)) {
 		return nil, &columnError{raw, err}
 	}
-	out = make([]string, len(rows))
+	return out, nil
+}
+
+// pick looks up the texts of some rows, up to where the column is damaged.
+func (p *part) pick(ctx context.Context, c *cursor, dict *serving.Dict, rows []int64, out []string) (err error) {
+	defer recovered(new(string), &err)
+	if err := p.start(ctx, c); err != nil {
+		return err
+	}
 	var v serving.Vector
 	at := int64(0)
 	for i, row := range rows {
@@ -430,15 +439,15 @@ func (p *part) TextAt(ctx context.Context, name string, rows []int64) (out []str
 			break
 		}
 		if err := c.skip(ctx, row-at); err != nil {
-			return nil, &columnError{raw, err}
+			return err
 		}
 		if _, err := c.fill(&v, 1); err != nil {
-			return nil, &columnError{raw, err}
+			return err
 		}
 		at = row + 1
 		if v.Has(0) {
 			out[i] = dict.Name(v.Codes[0])
 		}
 	}
-	return out, nil
+	return nil
 }

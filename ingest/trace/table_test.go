@@ -583,6 +583,27 @@ func checkVector(t *testing.T, tb serving.Requests, name string, v *serving.Vect
 	}
 }
 
+// Of a damaged column single texts are those before the damage.
+func TestTextAtDamage(t *testing.T) {
+	cutInto(t, 1000)
+	rows := rowsOf(5000)
+	for _, share := range []float64{0, 0.5} {
+		b := damagedAt(t, rows, 0, share) // request_id
+		for _, p := range open(t, Options{}, fileIn("a.parquet", b)).parts {
+			got, err := p.TextAt(context.Background(), serving.ColRequestID, []int64{0, 1, 400})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, row := range []int64{0, 1, 400} {
+				at := p.from + row
+				if want := rows[at].RequestID; got[i] != want && (got[i] != "" || share > 0 && at < 1500) {
+					t.Errorf("damage at %g: row %d is %q, want %q", share, at, got[i], want)
+				}
+			}
+		}
+	}
+}
+
 // Single texts are those of a scan, wherever pages end.
 func TestTextAt(t *testing.T) {
 	rows := rowsOf(5000)
