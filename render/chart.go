@@ -294,7 +294,10 @@ func sig4(v float64) any {
 	if math.IsInf(p, 0) || p == 0 {
 		return v
 	}
-	return math.Round(v*p) / p
+	if r := math.Round(v*p) / p; finite(r) { // the largest numbers round to more
+		return r
+	}
+	return v
 }
 
 // drawable reports whether a value can stand on an axis, which is logarithmic

@@ -147,7 +147,7 @@ func TestSig4(t *testing.T) {
 	for _, tt := range []struct {
 		in   float64
 		want any
-	}{{0, 0.}, {123456, 123500.}, {-0.000123456, -0.0001235}, {9.9996, 10.}, {math.NaN(), nil}, {math.Inf(-1), nil}, {1e-320, 1e-320}} {
+	}{{0, 0.}, {123456, 123500.}, {-0.000123456, -0.0001235}, {9.9996, 10.}, {math.NaN(), nil}, {math.Inf(-1), nil}, {1e-320, 1e-320}, {math.MaxFloat64, math.MaxFloat64}} {
 		if got := sig4(tt.in); got != tt.want {
 			t.Errorf("sig4(%g) = %v, want %v", tt.in, got, tt.want)
 		}
