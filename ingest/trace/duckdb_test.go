@@ -270,7 +270,7 @@ func TestDuckDBWrites(t *testing.T) {
  '2026-03-01 00:00:00.123456'::timestamp + to_microseconds(i*12345) as us, ('2026-03-01 00:00:00'::timestamp + to_seconds(i))::timestamp_s s, ('2026-03-01'::timestamp + to_milliseconds(i))::timestamp_ms ms,
  ('2026-03-01 00:00:00.123456789'::timestamp_ns) ns, ('2026-03-01'::timestamp + to_microseconds(i))::timestamptz tz, '2026-03-01'::date + (i%30)::int as d, '10:00:00.5'::time + to_seconds(i%60) as tm, to_milliseconds(i) iv,
  (i*1.5)::double as f64, (i*0.25)::float as f32, (i/8.0)::decimal(9,3) d9, (i/8.0)::decimal(18,6) d18, (i*1e10)::decimal(38,4) d38, i%3=0 b, (['chat','rag','agent'])[1+i%3] as workload, (['a','b'])[1+i%2]::enum('a','b') as en,
- uuid() as id, {'input_tokens': i%500, 'deep': {'x': i}} as usage, [i::double, i/3] as itl_ms, [] ::double[] as nothing, case when i%5=0 then null else i end as opt, case when i%2=0 then null else 'v' || (i%50) end as opts, null::double as gone, repeat('ü', i%200) long
+ uuid() as id, {'input_tokens': i%500, 'deep': {'x': i}} as usage, [i::double, i/3] as itl_ms, [] ::double[] as nothing, case when i%5=0 then null else i end as opt, case when i%2=0 then null else 'v' || (i%50) end as opts, null::double as gone, repeat('ü', i%128) long
  from range(1, 6000) t(i)`
 	var sql, paths []string
 	for _, codec := range []string{"uncompressed", "snappy", "gzip", "zstd", "brotli", "lz4_raw"} {
