@@ -49,9 +49,13 @@ func Fill(ctx context.Context, src serving.Requests, plan Plan, problems *servin
 	return c, t.summarize(ctx, c.Groups, index, &plan, s.workers)
 }
 
+// mostWorkers is how many goroutines a scan has where nobody says: each has
+// histograms of its own, which have to be merged.
+const mostWorkers = 16
+
 func workers(n int) int {
 	if n <= 0 {
-		n = runtime.GOMAXPROCS(0)
+		n = min(runtime.GOMAXPROCS(0), mostWorkers)
 	}
 	return n
 }
