@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,6 +19,7 @@ type telling struct {
 	lie   string // a text that it does not list
 	early int64  // ns that its last time is told before
 	mute  string // a column of which it says nothing
+	mu    sync.Mutex
 	scans map[string]int
 }
 
@@ -35,7 +37,9 @@ type tellingPart struct {
 }
 
 func (p *tellingPart) Scan(ctx context.Context, want []string, problems *serving.Problems, yield func(*serving.Batch) error) error {
+	p.told.mu.Lock()
 	p.told.scans[slices.Max(append(want, ""))]++
+	p.told.mu.Unlock()
 	return p.memoryPart.Scan(ctx, want, problems, yield)
 }
 
