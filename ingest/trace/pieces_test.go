@@ -74,21 +74,7 @@ func TestPiecesOfEncodings(t *testing.T) {
 			b := encoded(t, s, 3000, parquet.DataPageVersion(1+i%2), parquet.PageBufferSize(page))
 			tb := open(t, Options{}, fileIn("t.parquet", b))
 			pieces, want := piecesOf(tb, 700)
-			scan := func(parts []*part) (out []string) {
-				for _, p := range parts {
-					err := p.Scan(context.Background(), want, nil, func(b *serving.Batch) error {
-						for i := range b.N {
-							out = append(out, rowText(tb, want, b, i))
-						}
-						return nil
-					})
-					if err != nil {
-						t.Fatal(err)
-					}
-				}
-				return out
-			}
-			if d := cmp.Diff(scan(tb.parts), scan(pieces)); d != "" || len(want) < 10 {
+			if d := cmp.Diff(textsOf(t, tb, tb.parts, want), textsOf(t, tb, pieces, want)); d != "" || len(want) < 10 {
 				t.Errorf("style %s, %d columns: %s", s.name, len(want), d)
 			}
 		}
