@@ -1,7 +1,6 @@
 package column
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -118,41 +117,8 @@ func medianRatio(n int, at func(i int) (a, b float64, ok bool)) float64 {
 	if len(r) == 0 {
 		return 1
 	}
-	return nth(r, len(r)/2)
-}
-
-// nth returns what would stand at a place if the values were sorted, and disorders
-// them. It looks at the side of a pivot that holds the place, time and again; data
-// made to defeat that are sorted after all.
-func nth(r []float64, k int) float64 {
-	for rounds := 0; len(r) > 16 && rounds < 32; rounds++ {
-		pivot := r[len(r)/2]
-		below := front(r, func(v float64) bool { return cmp.Less(v, pivot) })
-		if k < below {
-			r = r[:below]
-			continue
-		}
-		r, k = r[below:], k-below
-		same := front(r, func(v float64) bool { return !cmp.Less(pivot, v) })
-		if k < same {
-			return pivot
-		}
-		r, k = r[same:], k-same
-	}
 	slices.Sort(r)
-	return r[k]
-}
-
-// front moves the values that are wanted to the front and counts them.
-func front(r []float64, wanted func(float64) bool) int {
-	n := 0
-	for i, v := range r {
-		if wanted(v) {
-			r[n], r[i] = v, r[n]
-			n++
-		}
-	}
-	return n
+	return r[len(r)/2]
 }
 
 // thousands returns the power of a thousand that r is near (within a factor of
