@@ -109,8 +109,7 @@ var sameRanks = cmp.Options{cmpopts.EquateEmpty(), cmp.Comparer(func(a, b *Summa
 // Tables of any shape are what the reference says, and the same to the last bit
 // however they are cut, whoever scans them, and whatever was noted of their rows.
 func TestHostileReference(t *testing.T) {
-	was, rows := keptBytes, chunkRows
-	t.Cleanup(func() { keptBytes, chunkRows = was, rows })
+	restoreSizes(t)
 	for seed := range int64(12) {
 		r := rand.New(rand.NewSource(seed))
 		large(t, 1+r.Intn(20), 1+r.Intn(20000))

@@ -11,8 +11,7 @@ import (
 // The second scan gives the same whether the slots of rows were kept, of all
 // parts or of some, and however a part was cut into pieces.
 func TestKeptReference(t *testing.T) {
-	was, rows := keptBytes, chunkRows
-	t.Cleanup(func() { keptBytes, chunkRows = was, rows })
+	restoreSizes(t)
 	for seed := range int64(24) {
 		r := rand.New(rand.NewSource(seed))
 		large(t, 1+r.Intn(20), 1+r.Intn(20000))

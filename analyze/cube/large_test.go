@@ -23,6 +23,12 @@ func large(t testing.TB, raw, bytes int) {
 	t.Cleanup(func() { heldRows, rawLimit, rawWindowLimit, gatherBytes = held, r, w, g })
 }
 
+// restoreSizes undoes, after a test, what it makes of the sizes of notes and chunks.
+func restoreSizes(t testing.TB) {
+	kept, rows := keptBytes, chunkRows
+	t.Cleanup(func() { keptBytes, chunkRows = kept, rows })
+}
+
 // nearLarge compares a streamed cube with the reference: quantiles and
 // intervals to the last digit but the interpolation's, grids for drawing within
 // a bucket.

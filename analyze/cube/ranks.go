@@ -274,17 +274,9 @@ func (p *pending) at(rank int64) float64 {
 func (p *pending) quantile(q float64) float64 {
 	j, g := rank7(p.summary.N, q)
 	if g > 0 {
-		return between(p.at(j), p.at(j+1), g)
+		return stat.Between(p.at(j), p.at(j+1), g)
 	}
 	return p.at(j)
-}
-
-// between returns what lies a share of the way from one value to the next.
-func between(lo, hi, share float64) float64 {
-	if lo == hi {
-		return lo
-	}
-	return lo + share*(hi-lo)
 }
 
 // quantiles are those that the cells of a family report.
@@ -435,7 +427,7 @@ func (r *ranker) grid(p *pending) []float64 {
 		}
 		out[i] = t.wants[at].value
 		if g > 0 {
-			out[i] = between(out[i], t.wants[at+1].value, g)
+			out[i] = stat.Between(out[i], t.wants[at+1].value, g)
 		}
 	}
 	return out

@@ -21,11 +21,12 @@ func Quantile(sorted []float64, p float64) float64 {
 	if g == 0 {
 		return sorted[j]
 	}
-	return between(sorted[j], sorted[j+1], g)
+	return Between(sorted[j], sorted[j+1], g)
 }
 
-// between interpolates two neighbours, the second of a weight.
-func between(lo, hi, g float64) float64 {
+// Between interpolates two neighbouring order statistics lo ≤ hi, with a weight g of
+// 0…1 for hi.
+func Between(lo, hi, g float64) float64 {
 	// Equal neighbours are their own interpolation: Inf-Inf would be NaN.
 	if g == 0 || lo == hi || math.IsInf(lo, -1) {
 		return lo

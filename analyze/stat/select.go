@@ -28,7 +28,7 @@ func Quantiles(x []float64, ps ...float64) []float64 {
 	for i, p := range ps {
 		j, g := rank7(len(x), p)
 		k := slices.Index(ranks, j)
-		out[i] = between(at[k], at[min(k+1, len(at)-1)], g)
+		out[i] = Between(at[k], at[min(k+1, len(at)-1)], g)
 	}
 	return out
 }
