@@ -178,6 +178,9 @@ func (a *acc) addSum(x, unit float64) {
 func (s *stock) open(m int, b *slab, slot uint16) {
 	t, a := &b.accounts[slot], &s.accs[m][s.owners[slot]]
 	t.open = true
+	// Memory that is read before it is first written to has two faults a page, and
+	// the second interrupts the other threads.
+	clear(b.counts[uint64(slot)*b.stride:][:b.stride])
 	for _, x := range a.raw {
 		s.put(m, b, slot, x)
 	}

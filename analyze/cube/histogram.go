@@ -144,6 +144,7 @@ func (p *pagePool) get() *page {
 	}
 	pg := &p.block[0]
 	p.block = p.block[1:]
+	*pg = page{} // see open: to write first is cheaper
 	return pg
 }
 

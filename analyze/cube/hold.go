@@ -76,6 +76,7 @@ const roughLine = 64 << 3
 func (f *flags) blur(window, slots int) {
 	f.coarse = uint(bits.Len(uint(window-1) / roughLine))
 	f.rough = make([]uint64, slots*roughLine/64)
+	clear(f.rough) // see open: to write first is cheaper
 	words := f.stride()
 	for i, w := range f.bits {
 		for ; w != 0; w &= w - 1 {
