@@ -466,7 +466,7 @@ func (w *filler) addDense(m int, v *valueColumn) {
 			w.lane.load(loaded, w.units[m], v.x)
 		}
 		r := &w.rows[i]
-		s.fill(m, b, w.units[m], &w.lane, r.of(v))
+		s.fill(m, b, &w.lane, r.of(v))
 		if len(w.lane.rest) > 0 {
 			slots := r.slotsOf(v)
 			for _, at := range w.lane.rest {

@@ -99,7 +99,7 @@ const stagger = 5 << 6
 type slab struct {
 	*place
 	stride   uint64  // of a slot in counts
-	counts   []uint8 // a slot: width buckets, zeros, nothing; what runs over goes to pages
+	counts   []uint8 // a slot: width buckets, nothing, zeros; what runs over goes to pages
 	accounts []account
 }
 
@@ -212,7 +212,7 @@ func (s *stock) spill(m int, b *slab, slot uint16, k uint64) {
 	switch {
 	case k < b.width:
 		s.count(s.paged(m, slot), uint16(b.page<<pageBits+int(k)), 1<<8)
-	case k == b.width:
+	case k == b.width+1:
 		b.accounts[slot].zeros += 1 << 8
 	}
 }
@@ -279,7 +279,7 @@ func (b *slab) slot(slot uint16) []uint8 {
 
 // zeros returns how many zeros a slot has.
 func (b *slab) zeros(slot uint16) uint64 {
-	return b.accounts[slot].zeros + uint64(b.counts[uint64(slot)*b.stride+b.width])
+	return b.accounts[slot].zeros + uint64(b.counts[uint64(slot)*b.stride+b.width+1])
 }
 
 // mergeCounts adds counters from the one of bucket first on.

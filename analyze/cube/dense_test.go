@@ -129,11 +129,11 @@ func TestLaneWords(t *testing.T) {
 			l.load(p, unit, x)
 			for i, v := range x {
 				k, q := bucket(l.w[i]), l.w[i]&(1<<maxDenseBits-1)
-				want, sum := p.width+1, uint64(0)
+				want, sum := p.width, uint64(0)
 				if at := math.Float64bits(v)>>p.shift - p.base; at < p.width {
 					want, sum = at, uint64(math.Floor(v*unit+0.5))
 				} else if v == 0 {
-					want = p.width
+					want = p.width + 1
 				}
 				if k != want || q != sum {
 					t.Errorf("2^-%d, unit %g, %g: bucket %d, %d in fixed point, want %d, %d", s, unit, v, k, q, want, sum)

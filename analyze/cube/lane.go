@@ -17,48 +17,56 @@ type lane struct {
 }
 
 // bucket returns the bucket of a word, counted from the window's first; width:
-// zero; width+1: none.
+// none; width+1: zero.
 func bucket(w uint64) uint64 { return w >> maxDenseBits }
 
 // load sorts the values of a column by what is to be done with them.
 func (l *lane) load(p *place, unit float64, x []float64) {
-	l.x, l.w, l.rest = x, sized(l.w, len(x)), sized(l.rest, len(x))
-	words, rest := l.w[:len(x)], l.rest[:len(x)]
-	shift, base, width := p.shift&63, p.base, p.width
-	n := 0
-	for i, v := range x {
-		// Whether a value is missing is hard to foresee, so all are listed and those
-		// of the window written over.
-		rest[n] = uint32(i)
-		f := math.Float64bits(v)
-		k, q, in := f>>shift-base, uint64(int64(v*unit+0.5)), uint64(1)
-		if k >= width {
-			k, q, in = width+1, 0, 0
-		}
-		if f<<1 == 0 {
-			k = width
-		}
-		words[i] = k<<maxDenseBits | q
-		n += int(1 - in)
+	l.x, l.w, l.rest = x, sized(l.w, len(x)), l.rest[:0]
+	if !l.convert(p, unit) {
+		return
 	}
-	l.rest = rest[:0]
-	for _, i := range rest[:n] {
-		if v := x[i]; v == v && v != 0 {
-			l.rest = append(l.rest, i)
+	for i, w := range l.w {
+		if v := x[i]; bucket(w) == p.width && v == v {
+			l.rest = append(l.rest, uint32(i))
 		}
 	}
 }
 
+// convert makes the words of all values, and reports whether some are beyond the
+// window. Which are missing is hard to foresee, so nothing here is a branch.
+func (l *lane) convert(p *place, unit float64) bool {
+	const infinite = 0x7ff << 53 // of bits without their sign
+	words := l.w[:len(l.x)]
+	shift, base, width := p.shift&63, p.base, p.width
+	none, nan := 0, 0
+	for i, v := range l.x {
+		f := math.Float64bits(v)
+		k, q := min(f>>shift-base, width), uint64(int64(v*unit+0.5))
+		if k == width {
+			q = 0
+		}
+		f <<= 1
+		if f == 0 {
+			k = width + 1
+		}
+		words[i] = k<<maxDenseBits | q
+		none += b2i(k == width)
+		nan += b2i(f > infinite)
+	}
+	return none > nan
+}
+
 // fill adds the values of a column, as a lane has them, to the leaves of their
 // slots. Leaf by leaf, sums stay in registers and counters in the nearest cache.
-func (s *stock) fill(m int, b *slab, unit float64, l *lane, o *leafOrder) {
+func (s *stock) fill(m int, b *slab, l *lane, o *leafOrder) {
 	for i, slot := range o.leaves {
 		if slot == noSlot {
 			continue
 		}
 		rows := o.rows[o.starts[i]:o.starts[i+1]]
 		if !b.accounts[slot].open {
-			rows = s.keepRaw(m, b, unit, uint16(slot), l, rows)
+			rows = s.keepRaw(m, b, uint16(slot), l, rows)
 		}
 		if s.f.extremes {
 			b.accounts[slot].widen(l, rows)
@@ -96,22 +104,37 @@ func (s *stock) tally(m int, b *slab, slot uint16, words []uint64, rows []uint32
 // keepRaw keeps values of a leaf as they are, until they are so many that it
 // gets a histogram, and returns the rest. Those beyond the window are kept by
 // addRare.
-func (s *stock) keepRaw(m int, b *slab, unit float64, slot uint16, l *lane, rows []uint32) []uint32 {
+func (s *stock) keepRaw(m int, b *slab, slot uint16, l *lane, rows []uint32) []uint32 {
 	t, a := &b.accounts[slot], &s.accs[m][s.owners[slot]]
-	for i, row := range rows {
-		if bucket(l.w[row]) > b.width {
+	least, most, raw := t.min, t.max, a.raw
+	var sum, s0, s1, c uint64
+	n, full := 0, false
+	for ; n < len(rows); n++ {
+		w := l.w[rows[n]]
+		if bucket(w) == b.width {
 			continue
 		}
-		if len(a.raw) >= s.f.raw {
-			s.open(m, b, slot)
-			return rows[i:]
+		if full = len(raw) >= s.f.raw; full {
+			break
 		}
-		x := l.x[row]
-		t.min, t.max = min(t.min, x), max(t.max, x)
-		a.addSum(x, unit)
-		s.keep(a, x)
+		if len(raw) == cap(raw) {
+			raw = s.raws.grow(raw, s.f.raw)
+		}
+		x := l.x[rows[n]]
+		raw = append(raw, x)
+		least, most = min(least, x), max(most, x)
+		v := w & (1<<maxDenseBits - 1)
+		h, lo := bits.Mul64(v, v)
+		sum += v
+		s0, c = bits.Add64(s0, lo, 0)
+		s1, _ = bits.Add64(s1, h, c)
 	}
-	return nil
+	t.min, t.max, a.raw = least, most, raw
+	a.sums.merge(&sums{lo: sum, s0: s0, s1: s1})
+	if full {
+		s.open(m, b, slot)
+	}
+	return rows[n:]
 }
 
 // widen takes in the extremes of values. It is for cubes that have no second
