@@ -336,10 +336,21 @@ func (s *stock) link(m int) {
 // enclose widens the extremes to the bounds of the first and the last bucket that
 // have values. What they are is found by the second scan.
 func (a *acc) enclose(l *scale) {
-	first, last := 0, len(a.pages)<<pageBits-1
-	for first < last && a.isEmpty(&first, +1) {
+	first, last := len(a.pages)<<pageBits, -1
+	span := func(from, to int) { first, last = min(first, from), max(last, to) }
+	for i, pg := range a.pages {
+		if pg == nil {
+			continue
+		}
+		if from, to := ends(pg[:]); from <= to {
+			span(i<<pageBits+from, i<<pageBits+to)
+		}
 	}
-	for last > first && a.isEmpty(&last, -1) {
+	if from, to := ends(a.near); from <= to {
+		span(a.nearPage<<pageBits+from, a.nearPage<<pageBits+to)
+	}
+	if last < first {
+		return
 	}
 	if lo, _ := l.bounds(uint16(first)); !math.IsInf(lo, 0) {
 		a.min = min(a.min, lo)
@@ -349,22 +360,15 @@ func (a *acc) enclose(l *scale) {
 	}
 }
 
-// isEmpty reports whether a bucket has no values, and if so moves on by a step, or
-// to where its page ends where that is not there.
-func (a *acc) isEmpty(b *int, step int) bool {
-	if a.pages[*b>>pageBits] == nil && a.nearby(*b>>pageBits) == nil {
-		if step > 0 {
-			*b = (*b>>pageBits + 1) << pageBits
-		} else {
-			*b = *b>>pageBits<<pageBits - 1
-		}
-		return true
+// ends returns the first and the last counter that has counted; from > to where
+// none has.
+func ends[T uint8 | uint32](counts []T) (from, to int) {
+	for from < len(counts) && counts[from] == 0 {
+		from++
 	}
-	if a.in(uint16(*b)) > 0 {
-		return false
+	for to = len(counts) - 1; to > from && counts[to] == 0; to-- {
 	}
-	*b += step
-	return true
+	return from, to
 }
 
 // counted returns how many values a histogram has.

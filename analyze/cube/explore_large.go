@@ -16,12 +16,12 @@ func (s *scanner) exploreView(plan *Plan, found *survey, win *windows) view {
 	return v
 }
 
-// explored takes the cross out of the cells. Its histograms come from those of
-// the leaves, which may be finer.
-func (f *finisher) explored() {
+// explored returns the cross, nil where there is none. Its histograms come from
+// those of the leaves, which may be finer.
+func (f *finisher) explored() *Explored {
 	last := len(f.views) - 1
 	if last < 0 || !f.views[last].explore {
-		return
+		return nil
 	}
 	v, e := &f.views[last], f.plan.Explore
 	labels := make([][]string, len(v.axes))
@@ -42,7 +42,7 @@ func (f *finisher) explored() {
 		}
 	}
 	x.finish(e)
-	f.cube.Explored, f.cube.Groups = x, f.cube.Groups[:last]
+	return x
 }
 
 // A coarsening numbers the buckets of a scale by another one with fewer mantissa

@@ -56,15 +56,21 @@ func (s *scanner) fillLarge(ctx context.Context, src serving.Requests, plan *Pla
 	}
 	c := &Cube{Rows: s.rows, Excluded: excludedOf(recs), Relative: s.lay.relative, Scanned: true}
 	w.times(c, recs, win)
-	if c.Examples, err = w.examples(ctx, src, recs); err != nil {
-		return nil, err
-	}
 	f := &finisher{scanner: s, plan: plan, views: views, stocks: w.stocks, cube: c, win: win, kept: kept}
 	f.cells()
-	if err := f.ranks(ctx); err != nil {
+	var unnamed error
+	err = f.ranks(ctx,
+		func() { c.Examples, unnamed = w.examples(ctx, src, recs) },
+		func() { c.Explored = f.explored() })
+	if err == nil {
+		err = unnamed
+	}
+	if err != nil {
 		return nil, err
 	}
-	f.explored()
+	if c.Explored != nil {
+		c.Groups = c.Groups[:len(c.Groups)-1] // the cross is the last of the views
+	}
 	if err := f.gather(ctx, src); err != nil {
 		return nil, err
 	}

@@ -115,15 +115,16 @@ func (c *Cell) add(s *stock, leaf uint32, limits int) {
 }
 
 // ranks describes each cell as far as the leaves tell, and lists the ranks whose
-// values they do not.
-func (f *finisher) ranks(ctx context.Context) error {
-	f.cache.of = map[int64][]stat.Ranks{}
+// values they do not. What else there is to do in the meantime is begun first.
+func (f *finisher) ranks(ctx context.Context, besides ...func()) error {
 	f.pending = make([][]*pending, len(f.lay.metrics))
 	done := make([][][]*Summary, len(f.lay.metrics))
-	err := each(ctx, f.workers, len(f.lay.metrics), func() func(int) {
+	err := each(ctx, f.workers, len(besides)+len(f.lay.metrics), func() func(int) {
 		r := &ranker{f: f}
-		return func(m int) {
-			if f.lay.metrics[m].shown {
+		return func(i int) {
+			if i < len(besides) {
+				besides[i]()
+			} else if m := i - len(besides); f.lay.metrics[m].shown {
 				done[m] = r.metric(m)
 			}
 		}
@@ -148,9 +149,16 @@ type ranker struct {
 	f      *finisher
 	counts []int64 // by bucket, of a cell
 	pages  []bool  // which pages of counts are used
+	bins   []bin   // the same, of the buckets that have values
 	values []float64
 	ranks  []int64 // scratch of grid
 	wants  []want
+}
+
+// A bin is a bucket of a cell that has values, and how many are in those before.
+type bin struct {
+	bucket    uint16
+	before, n int64
 }
 
 func (r *ranker) metric(m int) [][]*Summary {
@@ -209,6 +217,7 @@ func (r *ranker) cell(m int, s *stock, leaves []uint32) *Summary {
 		return sum
 	}
 	r.add(m, s, leaves)
+	r.list()
 	if cdf {
 		sum.CDF = r.grid(p)
 	}
@@ -338,9 +347,9 @@ func (r *ranker) add(m int, s *stock, leaves []uint32) {
 	}
 }
 
-// walk calls yield for the buckets that have values, ascending, with the number
-// of values before each, until it returns false.
-func (r *ranker) walk(yield func(b uint16, before, n int64) bool) {
+// list lists the buckets that have values, ascending.
+func (r *ranker) list() {
+	r.bins = r.bins[:0]
 	before := int64(0)
 	for i, used := range r.pages {
 		if !used {
@@ -348,9 +357,7 @@ func (r *ranker) walk(yield func(b uint16, before, n int64) bool) {
 		}
 		for k, n := range r.counts[i*pageSize : (i+1)*pageSize] {
 			if n > 0 {
-				if !yield(uint16(i*pageSize+k), before, n) {
-					return
-				}
+				r.bins = append(r.bins, bin{uint16(i*pageSize + k), before, n})
 				before += n
 			}
 		}
@@ -359,12 +366,19 @@ func (r *ranker) walk(yield func(b uint16, before, n int64) bool) {
 
 // find gives each wanted rank its bucket. It reports whether values are missing.
 func (r *ranker) find(p *pending) (open bool) {
-	i := 0
-	r.walk(func(b uint16, before, n int64) bool {
-		x, single := p.stock.f.scale.single(b, p.whole)
-		for ; i < len(p.wants) && p.wants[i].rank < before+n; i++ {
-			w := &p.wants[i]
-			w.bucket, w.offset = b, w.rank-before
+	wants := p.wants
+	for _, b := range r.bins {
+		if len(wants) == 0 {
+			break
+		}
+		if wants[0].rank >= b.before+b.n {
+			continue
+		}
+		x, single := p.stock.f.scale.single(b.bucket, p.whole)
+		for len(wants) > 0 && wants[0].rank < b.before+b.n {
+			w := &wants[0]
+			wants = wants[1:]
+			w.bucket, w.offset = b.bucket, w.rank-b.before
 			switch {
 			case single:
 				w.value, w.known = x, true
@@ -375,23 +389,22 @@ func (r *ranker) find(p *pending) (open bool) {
 			}
 			open = open || !w.known
 		}
-		return i < len(p.wants)
-	})
+	}
 	return open
 }
 
-// guess answers wanted ranks from the histogram alone.
+// guess answers wanted ranks, whose buckets are known, from the histogram alone.
 func (r *ranker) guess(p *pending) {
-	i := 0
-	l := &p.stock.f.scale
-	r.walk(func(b uint16, before, n int64) bool {
-		for ; i < len(p.wants) && p.wants[i].bucket == b; i++ {
-			if w := &p.wants[i]; !w.known {
-				w.value = within(l, b, float64(w.offset)+0.5, float64(n), p.summary)
-			}
+	bins := r.bins
+	for i := range p.wants {
+		w := &p.wants[i]
+		for bins[0].bucket != w.bucket {
+			bins = bins[1:]
 		}
-		return i < len(p.wants)
-	})
+		if !w.known {
+			w.value = within(&p.stock.f.scale, w.bucket, float64(w.offset)+0.5, float64(bins[0].n), p.summary)
+		}
+	}
 }
 
 // within returns the value at a place within a bucket of n values, as if these

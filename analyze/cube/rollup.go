@@ -21,7 +21,7 @@ func FromRollup(r *serving.Rollup, plan Plan) (*Cube, error) {
 	if plan.Window != (Window{}) && WindowText(plan.Window) != r.Spec.Window {
 		return nil, fmt.Errorf("the requests of a rollup cannot be told apart by time any more: pass --window to vreport rollup or vreport sql instead")
 	}
-	f := &rollFiller{rollup: r, plan: &plan, cache: rankCache{}}
+	f := &rollFiller{rollup: r, plan: &plan}
 	f.match()
 	c := &Cube{Rows: r.Rows, Relative: r.Spec.Relative, Excluded: rollExcluded(r)}
 	c.First, c.Last = spanTimes(r.Arrival)

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/vreport/vreport/analyze/stat"
 	"github.com/vreport/vreport/ingest/serving"
 )
 
@@ -161,7 +160,7 @@ func (f *rollFiller) summary(k serving.MetricKey, h serving.RollupHistogram, tim
 		}
 		return s
 	}
-	ranks := f.ranks(s.N)
+	ranks := f.cache.get(s.N, f.plan)
 	for i, p := range f.plan.Quantiles {
 		q := Quantile{P: p, Value: x.quantile(p)}
 		if r := ranks[i]; r.HasLo() {
@@ -181,13 +180,6 @@ func (f *rollFiller) summary(k serving.MetricKey, h serving.RollupHistogram, tim
 		}
 	}
 	return s
-}
-
-func (f *rollFiller) ranks(n int64) []stat.Ranks {
-	if f.cache.of == nil {
-		f.cache.of = map[int64][]stat.Ranks{}
-	}
-	return f.cache.get(n, f.plan)
 }
 
 // find returns the bucket of a 0-based rank and the rank within it.

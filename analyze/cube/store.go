@@ -30,7 +30,7 @@ func (t *table) summarize(ctx context.Context, groups []Group, index []cellIndex
 	// Maps are not for concurrent use, so workers leave their summaries here.
 	done := make([][][]*Summary, len(t.lay.metrics))
 	order := t.arrivalOrder()
-	ranks := &rankCache{of: map[int64][]stat.Ranks{}}
+	ranks := &rankCache{}
 	err := each(ctx, workers, len(shown), func() func(int) {
 		s := &summarizer{t: t, plan: plan, order: order, ranks: ranks}
 		return func(i int) { done[shown[i]] = s.metric(ctx, shown[i], index) }
@@ -239,21 +239,34 @@ func (s *summarizer) narrow(sorted []float64) *Summary {
 // metric of a cell.
 type rankCache struct {
 	mu sync.Mutex
-	of map[int64][]stat.Ranks // by n: of each quantile
+	of map[int64]*intervalRanks // by n
+}
+
+// intervalRanks are those of each quantile. Whoever asks first works them out,
+// which takes long enough that others must not wait for it.
+type intervalRanks struct {
+	once  sync.Once
+	ranks []stat.Ranks
 }
 
 func (rc *rankCache) get(n int64, plan *Plan) []stat.Ranks {
 	rc.mu.Lock()
-	defer rc.mu.Unlock()
-	r, ok := rc.of[n]
-	if !ok {
-		r = make([]stat.Ranks, len(plan.Quantiles))
-		for i, p := range plan.Quantiles {
-			r[i] = stat.QuantileRanks(n, p, plan.Confidence)
-		}
+	if rc.of == nil {
+		rc.of = map[int64]*intervalRanks{}
+	}
+	r := rc.of[n]
+	if r == nil {
+		r = &intervalRanks{}
 		rc.of[n] = r
 	}
-	return r
+	rc.mu.Unlock()
+	r.once.Do(func() {
+		r.ranks = make([]stat.Ranks, len(plan.Quantiles))
+		for i, p := range plan.Quantiles {
+			r.ranks[i] = stat.QuantileRanks(n, p, plan.Confidence)
+		}
+	})
+	return r.ranks
 }
 
 // clusters says of which quantiles p the autocorrelation is looked at: of the
