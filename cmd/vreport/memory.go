@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -66,4 +67,27 @@ func (o *options) limitMemory() func() {
 	}
 	was := debug.SetMemoryLimit(o.maxMemory)
 	return func() { debug.SetMemoryLimit(was) }
+}
+
+// The collector's own setting, and the one of the start. Its first collections,
+// from 4 MiB of heap on, are of what a program sets up for good: they find next to
+// nothing. The first one of the start is at 40 MiB.
+const (
+	usualPercent = 100
+	startPercent = 1000
+)
+
+// collectLate has the first collection wait until the program is set up. From then
+// on all is as usual. It leaves alone what the environment (GOGC) says.
+func collectLate() {
+	if was := debug.SetGCPercent(startPercent); was != usualPercent {
+		debug.SetGCPercent(was)
+		return
+	}
+	type collected struct{ *byte }
+	runtime.AddCleanup(&collected{}, func(int) {
+		if now := debug.SetGCPercent(usualPercent); now != startPercent {
+			debug.SetGCPercent(now) // somebody has set what is better for the moment
+		}
+	}, 0)
 }

@@ -105,11 +105,15 @@ func (p *Plan) sourceOf(raw string) (Source, bool) {
 	return Source{}, false
 }
 
-// medianRatio returns the median of a/b over the rows that have both and where
-// both are above 0, or 1 where there are none.
+// enoughRatios is how many ratios a median is of. One that is to be told from its
+// thousandfold needs no more.
+const enoughRatios = 2 << 10
+
+// medianRatio returns the median of a/b over the first rows that have both and
+// where both are above 0, or 1 where there are none.
 func medianRatio(n int, at func(i int) (a, b float64, ok bool)) float64 {
 	var r []float64
-	for i := range n {
+	for i := 0; i < n && len(r) < enoughRatios; i++ {
 		if a, b, ok := at(i); ok && a > 0 && b > 0 {
 			r = append(r, a/b)
 		}
