@@ -2,9 +2,13 @@ package cube
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/binary"
+
+	"github.com/klauspost/compress/gzip"
 )
+
+// packLevel takes a quarter of the time of the best one and a hundredth more room.
+const packLevel = 7
 
 // Pack writes the cells for a page's script: unsigned LEB128 numbers, under
 // gzip. First come the columns of counts, a number a cell each, so that like
@@ -45,8 +49,8 @@ func (x *Explored) Pack() []byte {
 		}
 	}
 	var out bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // the level exists
-	w.Write(b)                                              // a buffer takes everything
+	w, _ := gzip.NewWriterLevel(&out, packLevel) // the level exists
+	w.Write(b)                                   // a buffer takes everything
 	w.Close()
 	return out.Bytes()
 }
