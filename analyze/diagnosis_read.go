@@ -39,6 +39,8 @@ type rowReader struct {
 	cols   []string
 	col    map[string]int
 	parts  []partRows
+	rows   []diagRow // of all parts: each has room for its own
+	times  []int64
 	retry  string
 	first  float64
 }
@@ -47,6 +49,7 @@ type rowReader struct {
 type partRows struct {
 	before int64 // rows of the parts before it, as far as they say
 	every  int64
+	room   int // of the reader's
 	rows   []diagRow
 	times  []int64
 }
@@ -71,10 +74,20 @@ func newRowReader(src serving.Requests, w cube.Window) *rowReader {
 		total += max(0, p.Rows())
 	}
 	r.every = max(1, (total+keptRows-1)/keptRows)
+	// Parts side by side, so that they can be joined where they are. A list that
+	// grows leaves its smaller selves behind.
+	all := 0
 	for i, p := range parts {
-		r.parts[i].every = r.every
-		room := int(min(max(0, p.Rows())/r.every+1, keptRows)) // a list that grows leaves its smaller selves behind
-		r.parts[i].rows, r.parts[i].times = make([]diagRow, 0, room), make([]int64, 0, room)
+		r.parts[i].every, r.parts[i].room = r.every, int(min(max(0, p.Rows())/r.every+1, keptRows))
+		all += r.parts[i].room
+	}
+	r.rows, r.times = make([]diagRow, all), make([]int64, all)
+	at := 0
+	for i := range r.parts {
+		p := &r.parts[i]
+		to := at + p.room
+		p.rows, p.times = r.rows[at:at:to], r.times[at:at:to]
+		at = to
 	}
 	return r
 }
@@ -227,6 +240,26 @@ func (p *partRows) thin(every int64) {
 	p.rows, p.times, p.every = p.rows[:n], p.times[:n], every
 }
 
+// join returns every k-th row of all parts. They move to the front of the room
+// they have in common, unless one of them had too little of it.
+func (r *rowReader) join(every int64) ([]diagRow, []int64) {
+	rows, times := r.rows[:0], r.times[:0]
+	n, fits := 0, true
+	for i := range r.parts {
+		p := &r.parts[i]
+		p.thin(every)
+		n, fits = n+len(p.rows), fits && len(p.rows) <= p.room
+	}
+	if !fits {
+		rows, times = make([]diagRow, 0, n), make([]int64, 0, n)
+	}
+	for _, p := range r.parts {
+		rows, times = append(rows, p.rows...), append(times, p.times...)
+	}
+	r.parts, r.rows, r.times = nil, nil, nil
+	return rows, times
+}
+
 // source joins the parts.
 func (r *rowReader) source() *rowSource {
 	out := &rowSource{name: r.src.Name(), side: r.src.Side(), has: map[string]bool{}, srcs: []serving.Requests{r.src}, attempts: r.retry != ""}
@@ -242,22 +275,9 @@ func (r *rowReader) source() *rowSource {
 	for i := range r.parts {
 		every = max(every, r.parts[i].every)
 	}
-	n := 0
-	for i := range r.parts {
-		r.parts[i].thin(every)
-		n += len(r.parts[i].rows)
-	}
 	out.every = float64(every)
 	var times []int64
-	if len(r.parts) == 1 {
-		out.rows, times = r.parts[0].rows, r.parts[0].times
-	} else {
-		out.rows, times = make([]diagRow, 0, n), make([]int64, 0, n)
-		for i := range r.parts {
-			out.rows, times = append(out.rows, r.parts[i].rows...), append(times, r.parts[i].times...)
-		}
-	}
-	r.parts = nil
+	out.rows, times = r.join(every)
 	workloads, replicas, models := r.namer(serving.ColWorkload, &out.workloads), r.namer(serving.ColReplica, &out.replicas), r.namer(serving.ColModel, &out.models)
 	for i := range out.rows {
 		q := &out.rows[i]

@@ -92,6 +92,14 @@ func chartLibrary(opt Options) (library, error) {
 	return library{plain: plain, hash: hash(plain), packed: quotedBase64(opt.ChartLibrary)}, nil
 }
 
+// chartLibrary is what Ahead made, or makes it now.
+func (o *Options) chartLibrary() (library, error) {
+	if o.library != nil {
+		return o.library()
+	}
+	return chartLibrary(*o)
+}
+
 func (l library) present() bool { return len(l.plain) > 0 }
 
 func gunzip(b []byte) ([]byte, error) {
@@ -130,7 +138,7 @@ func (p *Printer) page() (*page, error) {
 	c := newPageContext(p.rep, p.opt.hasLibrary())
 	var lib library
 	err := together(
-		func() (err error) { lib, err = chartLibrary(p.opt); return err },
+		func() (err error) { lib, err = p.opt.chartLibrary(); return err },
 		func() error { return c.layOut(out) },
 		func() error {
 			raw, err := p.data()
@@ -165,7 +173,7 @@ func (c *pageContext) layOut(p *page) (err error) {
 	if p.Sections, err = c.sections(); err != nil {
 		return err
 	}
-	if p.Charts, err = packedIsland(c.charts); err != nil {
+	if p.Charts, err = packedIsland(c.drawings); err != nil {
 		return fmt.Errorf("chart options: %w", err)
 	}
 	if len(c.explorers) > 0 {

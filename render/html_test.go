@@ -310,12 +310,10 @@ func TestChartOptionsCarryNoData(t *testing.T) {
 	c := newPageContext(richReport(), true)
 	_, err := c.sections()
 	must(t, err)
-	if len(c.charts) < 4 {
-		t.Fatalf("only %d charts", len(c.charts))
+	if len(c.drawings) < 4 {
+		t.Fatalf("only %d charts", len(c.drawings))
 	}
-	for id, ch := range c.charts {
-		raw, err := json.Marshal(ch)
-		must(t, err)
+	for id, raw := range c.drawings {
 		var v any
 		must(t, json.Unmarshal(raw, &v))
 		checkOption(t, id, "", v)

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"maps"
@@ -52,11 +53,12 @@ type pageContext struct {
 	charts map[string]*chart // by figure id
 	wanted int               // figures that would have a chart
 
-	explorers map[string]*exploreSpec // by id
+	drawings  map[string]json.RawMessage // of the whole page: the charts' options
+	explorers map[string]*exploreSpec    // by id
 }
 
 func newPageContext(rep *analyze.Report, drawn bool) *pageContext {
-	return &pageContext{rep: rep, drawn: drawn, charts: map[string]*chart{}, explorers: map[string]*exploreSpec{}}
+	return &pageContext{rep: rep, drawn: drawn, charts: map[string]*chart{}, drawings: map[string]json.RawMessage{}, explorers: map[string]*exploreSpec{}}
 }
 
 // draw registers a chart and returns its figure.
@@ -80,7 +82,7 @@ func (c *pageContext) sections() ([]sectionView, error) {
 			if out[i], err = parts[i].section(r); err != nil {
 				return fmt.Errorf("section %s: %w", r.Section.Name, err)
 			}
-			return nil
+			return parts[i].drawAll()
 		})
 	}
 	if err := together(calls...); err != nil {
@@ -88,10 +90,23 @@ func (c *pageContext) sections() ([]sectionView, error) {
 	}
 	for _, part := range parts {
 		c.wanted += part.wanted
-		maps.Copy(c.charts, part.charts)
+		maps.Copy(c.drawings, part.drawings)
 		maps.Copy(c.explorers, part.explorers)
 	}
 	return out, nil
+}
+
+// drawAll makes the options of the charts, which takes as long as the rest of a
+// section.
+func (c *pageContext) drawAll() error {
+	for id, ch := range c.charts {
+		raw, err := json.Marshal(ch)
+		if err != nil {
+			return fmt.Errorf("chart %s: %w", id, err)
+		}
+		c.drawings[id] = raw
+	}
+	return nil
 }
 
 func (c *pageContext) section(r analyze.Result) (sectionView, error) {

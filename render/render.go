@@ -22,6 +22,16 @@ type Options struct {
 	// StockECharts is an uncompressed stock echarts.min.js given with
 	// --echarts-js; it wins over ChartLibrary.
 	StockECharts []byte
+
+	library func() (library, error) // nil: it is made ready when it is needed
+}
+
+// Ahead makes the chart library ready in the background, while the report is not
+// there yet.
+func (o *Options) Ahead() {
+	opt := *o
+	o.library = sync.OnceValues(func() (library, error) { return chartLibrary(opt) })
+	go o.library()
 }
 
 // A Printer prints one report in each of its forms, which share what takes long

@@ -2,6 +2,7 @@ package cube
 
 import (
 	"math"
+	"slices"
 
 	"github.com/vreport/vreport/ingest/serving"
 )
@@ -96,6 +97,7 @@ func (s *stock) grow(limits int) {
 		}
 	}
 	for _, m := range s.f.metric {
+		s.accs[m] = slices.Grow(s.accs[m], n-len(s.accs[m]))
 		for len(s.accs[m]) < n {
 			s.accs[m] = append(s.accs[m], acc{min: math.Inf(1), max: math.Inf(-1), lo: math.MaxUint16})
 		}

@@ -313,13 +313,23 @@ func (c *chunk) appendWhole(dst []float64, b *serving.Batch, m int) []float64 {
 // copyFloats copies up to 64 values, NaN for those without a bit in valid, and
 // says which are no finite numbers.
 func copyFloats(dst, src []float64, valid uint64) (odd uint64) {
-	const exponent = 0x7ff << 52
+	const infinite = 0x7ff << 53 // of bits without their sign
 	dst = dst[:len(src)]
+	most := uint64(0)
 	for i, x := range src {
-		f := math.Float64bits(x)
-		none := (valid>>(i&63)&1 - 1) & (exponent | 1<<51) // without a branch that nulls make hard to foresee
-		dst[i] = math.Float64frombits(f | none)
-		odd |= uint64(b2i(f&exponent == exponent)) << (i & 63)
+		dst[i] = x
+		most = max(most, math.Float64bits(x)<<1)
+	}
+	for none := ^valid; none != 0; none &= none - 1 {
+		if i := bits.TrailingZeros64(none); i < len(dst) {
+			dst[i] = math.NaN()
+		}
+	}
+	if most < infinite {
+		return 0
+	}
+	for i, x := range src {
+		odd |= uint64(b2i(!isFinite(x))) << i
 	}
 	return odd
 }

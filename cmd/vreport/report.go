@@ -128,6 +128,9 @@ func (r *reporting) run(outs []*output) (int, error) {
 	if err := r.setPrint(); err != nil {
 		return 0, err
 	}
+	if r.opt.html != "" {
+		r.print.Ahead()
+	}
 	data, err := r.load()
 	for _, ds := range data {
 		defer ds.Close()
