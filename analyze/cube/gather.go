@@ -7,6 +7,7 @@ import (
 	"sort"
 	"sync/atomic"
 
+	"github.com/vreport/vreport/analyze/stat"
 	"github.com/vreport/vreport/ingest/serving"
 )
 
@@ -207,29 +208,54 @@ func gatherLayout(src serving.Requests, plan *Plan, first *layout) (*layout, err
 
 // pick takes the wanted values out of those that were kept. in is scratch.
 func (p *pending) pick(m int, h *hold, in []float64) []float64 {
-	from := -1
-	for i := range p.wants {
-		w := &p.wants[i]
-		if w.known {
+	for i, to := 0, 0; i < len(p.wants); i = to {
+		to = i + 1
+		if p.wants[i].known {
 			continue
 		}
-		done := int64(0) // of in, those below are no greater than the rest
-		if from < 0 || p.wants[from].bucket != w.bucket {
-			from = i
-			in = in[:0]
-			for _, leaf := range p.leaves {
-				if slot, ok := h.wanted[leaf].slot(w.bucket); ok {
-					in = append(in, h.values[h.starts[slot]:h.starts[slot+1]]...)
-				} else {
-					in = append(in, bucketOf(&h.stock.f.scale, h.stock.accs[m][leaf].raw, w.bucket)...)
-				}
-			}
-		} else {
-			done = p.wants[i-1].offset + 1
+		for to < len(p.wants) && p.wants[to].bucket == p.wants[i].bucket {
+			to++
 		}
-		w.value = nth(in[done:], int(w.offset-done))
+		in = p.kept(m, h, p.wants[i].bucket, in[:0])
+		choose(p.wants[i:to], in)
 	}
 	return in
+}
+
+// kept appends the cell's values that are in a bucket.
+func (p *pending) kept(m int, h *hold, bucket uint16, in []float64) []float64 {
+	for _, leaf := range p.leaves {
+		if slot, ok := h.wanted[leaf].slot(bucket); ok {
+			in = append(in, h.values[h.starts[slot]:h.starts[slot+1]]...)
+		} else {
+			in = append(in, bucketOf(&h.stock.f.scale, h.stock.accs[m][leaf].raw, bucket)...)
+		}
+	}
+	return in
+}
+
+// countFrom is how many values it takes for counting them to be faster than
+// dividing them.
+const countFrom = 256
+
+// choose sets the values of the wants of a bucket, out of all that are in it.
+func choose(wants []want, in []float64) {
+	if len(in) >= countFrom {
+		ranks := make([]int, len(wants))
+		for i, w := range wants {
+			ranks[i] = int(w.offset)
+		}
+		for i, x := range stat.AtRanks(in, ranks) {
+			wants[i].value = x
+		}
+		return
+	}
+	done := int64(0) // those below are no greater than the rest
+	for i := range wants {
+		w := &wants[i]
+		w.value = nth(in[done:], int(w.offset-done))
+		done = w.offset + 1
+	}
 }
 
 // bucketOf returns those of sorted values that are in a bucket.

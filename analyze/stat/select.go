@@ -24,7 +24,7 @@ func Quantiles(x []float64, ps ...float64) []float64 {
 	}
 	slices.Sort(ranks)
 	ranks = slices.Compact(ranks)
-	at := atRanks(x, ranks)
+	at := AtRanks(x, ranks)
 	for i, p := range ps {
 		j, g := rank7(len(x), p)
 		k := slices.Index(ranks, j)
@@ -40,11 +40,12 @@ const (
 	selectBits = 9
 )
 
-// atRanks returns the values at ascending ranks. Values are counted in buckets of
+// AtRanks returns the values at ascending 0-based ranks, each less than there are
+// values, which come in any order and must not be NaN. Values are counted in buckets of
 // their bits, which lie as close as orders of magnitude do, and only those of a
 // bucket that holds a rank are looked at further. No order of values, and no
 // distribution, makes it slower than a sort by more than the counting.
-func atRanks(x []float64, ranks []int) []float64 {
+func AtRanks(x []float64, ranks []int) []float64 {
 	lo, hi := keyRange(x)
 	if len(x) < selectFrom || lo == hi {
 		return sortedAt(x, ranks)
@@ -80,7 +81,7 @@ func atRanks(x []float64, ranks []int) []float64 {
 			held = append(held, v)
 		}
 	}
-	return atRanks(held, inner)
+	return AtRanks(held, inner)
 }
 
 func sortedAt(x []float64, ranks []int) []float64 {
