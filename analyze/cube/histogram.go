@@ -157,10 +157,38 @@ type setPage struct {
 	slot [pageSize / 64]uint32 // of the first bucket of each word
 }
 
-func (s bucketSet) add(b uint16) {
+// A setPool hands out bucket sets and their pages, a block at a time. All of it is
+// written to first, which is cheaper: see open.
+type setPool struct {
+	pages []setPage
+	sets  bucketSet
+}
+
+func (p *setPool) page() *setPage {
+	if len(p.pages) == 0 {
+		p.pages = make([]setPage, 256)
+		clear(p.pages)
+	}
+	pg := &p.pages[0]
+	p.pages = p.pages[1:]
+	return pg
+}
+
+// set returns an empty set of n pages.
+func (p *setPool) set(n int) bucketSet {
+	if len(p.sets) < n {
+		p.sets = make(bucketSet, 64*n)
+		clear(p.sets)
+	}
+	s := p.sets[:n:n]
+	p.sets = p.sets[n:]
+	return s
+}
+
+func (s bucketSet) add(b uint16, pool *setPool) {
 	pg := s[b>>pageBits]
 	if pg == nil {
-		pg = new(setPage)
+		pg = pool.page()
 		s[b>>pageBits] = pg
 	}
 	pg.bits[b>>6&3] |= 1 << (b & 63)
@@ -178,6 +206,20 @@ func (s bucketSet) number(slot uint32) uint32 {
 		}
 	}
 	return slot
+}
+
+// each calls yield for the buckets, ascending.
+func (s bucketSet) each(yield func(b uint16)) {
+	for i, pg := range s {
+		if pg == nil {
+			continue
+		}
+		for k, w := range pg.bits {
+			for ; w != 0; w &= w - 1 {
+				yield(uint16(i<<pageBits + k<<6 + bits.TrailingZeros64(w)))
+			}
+		}
+	}
 }
 
 // slot returns the slot of a bucket.

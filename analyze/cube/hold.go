@@ -16,6 +16,9 @@ type hold struct {
 	values []float64
 	flags  *flags // of a dense family
 
+	buckets []uint16 // scratch of want
+	pool    setPool
+
 	mu    sync.Mutex // whoever has values to put in
 	rooms []room     // by slot
 }
@@ -109,36 +112,35 @@ func (h *hold) number(m int) {
 		slots = w.number(slots)
 	}
 	h.starts, h.rooms = make([]int, 1, slots+1), make([]room, slots)
-	var counts page
 	for leaf, w := range h.wanted {
 		a := &h.stock.accs[m][leaf]
-		for i, pg := range w {
-			if pg == nil {
-				continue
-			}
-			for k, n := range a.page(i, &counts) {
-				if pg.bits[k>>6]>>(k&63)&1 != 0 {
-					h.starts = append(h.starts, h.starts[len(h.starts)-1]+int(n))
-				}
-			}
-		}
+		w.each(func(b uint16) {
+			h.starts = append(h.starts, h.starts[len(h.starts)-1]+int(a.in(b)))
+		})
 	}
 }
 
+// want adds the buckets of the wants of a cell, as far as its leaves have values
+// there.
 func (h *hold) want(m int, p *pending) {
+	h.buckets = h.buckets[:0]
+	for _, w := range p.wants { // ascending
+		if n := len(h.buckets); !w.known && (n == 0 || h.buckets[n-1] != w.bucket) {
+			h.buckets = append(h.buckets, w.bucket)
+		}
+	}
 	for _, leaf := range p.leaves {
 		a := &h.stock.accs[m][leaf]
 		if a.pages == nil {
 			continue // its values are there
 		}
-		for _, w := range p.wants {
-			if w.known || a.in(w.bucket) == 0 {
-				continue
+		if h.wanted[leaf] == nil {
+			h.wanted[leaf] = h.pool.set(len(a.pages))
+		}
+		for _, b := range h.buckets {
+			if a.in(b) > 0 {
+				h.wanted[leaf].add(b, &h.pool)
 			}
-			if h.wanted[leaf] == nil {
-				h.wanted[leaf] = make(bucketSet, len(a.pages))
-			}
-			h.wanted[leaf].add(w.bucket)
 		}
 	}
 }
