@@ -259,14 +259,17 @@ func (t *table) track(opt Options) *track {
 	if t.run != nil {
 		label = t.run.Label
 	}
-	windows := t.windows()
+	var windows []windowCell
+	for _, cell := range t.windows() {
+		windows = append(windows, windowCell{t.distsOf(cell), cell.Sent, cell.Sent - cell.Outcomes[serving.OK], cell.Good, cell.Output, float64(c.Step) / 1e9})
+	}
 	k := &track{label: label, relative: c.Relative, step: c.Step, from: c.Start.V, to: c.Start.V}
 	add := func(metric, stat, panel string, unit serving.Unit, value func(w *windowCell) float64) {
 		s := trackSeries{TimelineSeries: TimelineSeries{Metric: metric, Stat: stat, Label: label, Unit: unit, Side: t.side(), Panel: panel}}
-		for i, cell := range windows {
+		for i := range windows {
 			at := c.Start.V + int64(i)*c.Step
 			s.at, s.until = append(s.at, at), append(s.until, at+c.Step)
-			s.value = append(s.value, value(&windowCell{t.distsOf(cell), cell.Sent, cell.Sent - cell.Outcomes[serving.OK], cell.Good, cell.Output, float64(c.Step) / 1e9}))
+			s.value = append(s.value, value(&windows[i]))
 			k.to = max(k.to, at+c.Step)
 		}
 		k.series = append(k.series, s)

@@ -2,6 +2,8 @@ package cube
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"sort"
@@ -97,9 +99,13 @@ func (f *finisher) round(ctx context.Context, src serving.Requests, metrics []in
 	for _, m := range metrics {
 		for _, h := range holds[m] {
 			if h != nil {
-				h.values = make([]float64, h.starts[len(h.starts)-1])
-				for i := range h.rooms {
-					h.rooms[i] = room{h.starts[i], h.starts[i+1]}
+				n := h.starts[len(h.starts)-1]
+				if n > math.MaxUint32 { // hold.next
+					return fmt.Errorf("%d values of %s are near its percentiles, want %d at most: report parts of the data", n, f.lay.metrics[m].key, math.MaxUint32)
+				}
+				h.values = make([]float64, n)
+				for slot := range h.next {
+					h.next[slot] = uint32(h.starts[slot])
 				}
 			}
 		}

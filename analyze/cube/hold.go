@@ -19,12 +19,9 @@ type hold struct {
 	buckets []uint16 // scratch of want
 	pool    setPool
 
-	mu    sync.Mutex // whoever has values to put in
-	rooms []room     // by slot
+	mu   sync.Mutex // whoever has values to put in
+	next []uint32   // by slot: where the next of its values goes. Small, for goroutines take it from each other's cache
 }
-
-// A room is what is left of a slot's place in values.
-type room struct{ next, end int }
 
 // flags say of the buckets in a slab's window which are wanted. Of most values a
 // look at the rough bits is enough: these are a line of the cache a slot, so that
@@ -111,7 +108,7 @@ func (h *hold) number(m int) {
 	for _, w := range h.wanted {
 		slots = w.number(slots)
 	}
-	h.starts, h.rooms = make([]int, 1, slots+1), make([]room, slots)
+	h.starts, h.next = make([]int, 1, slots+1), make([]uint32, slots)
 	for leaf, w := range h.wanted {
 		a := &h.stock.accs[m][leaf]
 		w.each(func(b uint16) {
@@ -271,21 +268,22 @@ func (h *hold) keep(v *valueColumn, o *leafOrder, bucket []uint16, found *hits) 
 	return true
 }
 
-// put keeps a value of a slot. It is false where the slot is full.
+// put keeps a value of a slot. It is false where there is no room for any: a slot
+// that runs over into the next one is found out by full.
 func (h *hold) put(slot uint32, x float64) bool {
-	r := &h.rooms[slot]
-	if r.next >= r.end {
+	at := h.next[slot]
+	if int(at) >= len(h.values) {
 		return false
 	}
-	h.values[r.next] = x
-	r.next++
+	h.values[at] = x
+	h.next[slot] = at + 1
 	return true
 }
 
-// full reports whether all values came that the first scan saw.
+// full reports whether all values came that the first scan saw, and no others.
 func (h *hold) full() bool {
-	for _, r := range h.rooms {
-		if r.next != r.end {
+	for slot, at := range h.next {
+		if int(at) != h.starts[slot+1] {
 			return false
 		}
 	}

@@ -195,41 +195,53 @@ func (v *view) levels(key uint64) []int {
 	return out
 }
 
+// keyRows is how many rows get their keys at a time: they stay in the nearest cache
+// from one axis to the next.
+const keyRows = 2 << 10
+
 // keys returns the leaf key of each row of a chunk. It fails on a code that the
 // levels do not know: the source is not what it was.
 func (f *family) keys(dst []uint64, c *chunk) ([]uint64, error) {
 	dst = sized(dst, c.n)
 	clear(dst)
-	for i, a := range f.axes {
-		codes, of, stride := c.codes[a.dim], a.lv.of, f.stride[i]
-		if codes == nil {
-			if len(of) == 0 {
+	for from := 0; from < c.n; from += keyRows {
+		to := min(from+keyRows, c.n)
+		for i, a := range f.axes {
+			codes := c.codes[a.dim]
+			if codes != nil {
+				codes = codes[from:to]
+			}
+			if !a.lv.addKeys(dst[from:to], codes, f.stride[i]) {
 				return dst, errChanged
 			}
-			if of[0]&noLevel != 0 {
-				return dst, errChanged
-			}
-			if add := uint64(of[0]) * stride; add > 0 {
-				for row := range dst {
-					dst[row] += add
-				}
-			}
-			continue
-		}
-		seen := uint32(0)
-		for row, code := range codes[:len(dst)] {
-			k := uint(code + 1)
-			if k >= uint(len(of)) {
-				return dst, errChanged
-			}
-			seen |= of[k]
-			dst[row] += uint64(of[k]) * stride
-		}
-		if seen&noLevel != 0 {
-			return dst, errChanged
 		}
 	}
 	return dst, nil
+}
+
+// addKeys adds the level of each code, times stride, to a key; no codes are rows
+// without a value. It is false where a level is not known.
+func (l *levels) addKeys(dst []uint64, codes []int32, stride uint64) bool {
+	of := l.of
+	if codes == nil {
+		if len(of) == 0 || of[0]&noLevel != 0 {
+			return false
+		}
+		for row := range dst {
+			dst[row] += uint64(of[0]) * stride
+		}
+		return true
+	}
+	seen := uint32(0)
+	for row, code := range codes[:len(dst)] {
+		k := uint(code + 1)
+		if k >= uint(len(of)) {
+			return false
+		}
+		seen |= of[k]
+		dst[row] += uint64(of[k]) * stride
+	}
+	return seen&noLevel == 0
 }
 
 // A keyTable numbers the leaf keys of a family in the order they come.
