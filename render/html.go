@@ -29,13 +29,16 @@ func (p *Printer) HTML(w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("page: %w", err)
 	}
-	if err := pageTemplates.ExecuteTemplate(w, "report.gohtml", page); err != nil {
+	if err := pageTemplates().ExecuteTemplate(w, "report.gohtml", page); err != nil {
 		return fmt.Errorf("page: %w", err)
 	}
 	return nil
 }
 
-var pageTemplates = template.Must(template.ParseFS(templates.FS, "report.gohtml", "partials.gohtml", "sections/*.gohtml"))
+// pageTemplates are read when the first page is made, or by Ahead.
+var pageTemplates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.ParseFS(templates.FS, "report.gohtml", "partials.gohtml", "sections/*.gohtml"))
+})
 
 // A page is what report.gohtml lays out.
 type page struct {

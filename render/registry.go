@@ -126,7 +126,7 @@ func (c *pageContext) section(r analyze.Result) (sectionView, error) {
 		return s, err
 	}
 	var b strings.Builder
-	if err := pageTemplates.ExecuteTemplate(&b, v.name+".gohtml", data); err != nil {
+	if err := pageTemplates().ExecuteTemplate(&b, v.name+".gohtml", data); err != nil {
 		return s, err
 	}
 	s.Body = template.HTML(b.String())

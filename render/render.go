@@ -26,12 +26,13 @@ type Options struct {
 	library func() (library, error) // nil: it is made ready when it is needed
 }
 
-// Ahead makes the chart library ready in the background, while the report is not
-// there yet.
+// Ahead makes ready in the background what every page takes, while the report is
+// not there yet.
 func (o *Options) Ahead() {
 	opt := *o
 	o.library = sync.OnceValues(func() (library, error) { return chartLibrary(opt) })
 	go o.library()
+	go pageTemplates()
 }
 
 // A Printer prints one report in each of its forms, which share what takes long

@@ -86,7 +86,7 @@ func TestPartialGolden(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
-			must(t, pageTemplates.ExecuteTemplate(&b, part.template, part.data))
+			must(t, pageTemplates().ExecuteTemplate(&b, part.template, part.data))
 			golden(t, "partials/"+name+".html", append(bytes.TrimSpace(b.Bytes()), '\n'))
 		})
 	}
