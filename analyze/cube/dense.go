@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"math"
 	"sync"
+
+	"github.com/vreport/vreport/ingest/wide"
 )
 
 // Families of few leaves, which is most of them, have their histograms side by
@@ -20,15 +22,13 @@ const windowOctaves = 16
 
 // maxDenseBits bounds values in fixed point (1024 s): a word has room for a bucket
 // beside them, and the squares of sumRows of them add up to less than 2^128.
-const maxDenseBits = 50
+const maxDenseBits = wide.WordBits
 
 // A place is the window of a metric's scale that has counters. All goroutines
 // use the one that the first of them found, and so do families of one scale.
 type place struct {
-	page  int    // of the first bucket
-	shift uint   // of the scale
-	base  uint64 // of the first bits of a value of it
-	width uint64 // buckets
+	page int // of the first bucket
+	wide.Window
 }
 
 // places are those of one scale, by metric.
@@ -79,7 +79,7 @@ func (l *scale) place(unit float64, x []float64) *place {
 	// rounding makes so.
 	top := uint64(maxDenseBits-math.Ilogb(unit)-minExp)<<l.s - 1
 	from := uint64(best-1) << pageBits
-	return &place{page: best, shift: l.shift, base: from + l.base, width: min(uint64(n)<<pageBits, max(top, from)-from)}
+	return &place{best, wide.Window{Shift: l.shift, Base: from + l.base, Width: min(uint64(n)<<pageBits, max(top, from)-from)}}
 }
 
 // An account is what is known of the values of a leaf besides their sums and
@@ -143,7 +143,7 @@ func (s *stock) slab(m int, unit float64, x []float64) *slab {
 	b := s.slabs[m]
 	if b == nil {
 		p := s.f.places.find(m, &s.f.scale, unit, x)
-		b = &slab{place: p, stride: p.width + stagger}
+		b = &slab{place: p, stride: p.Width + stagger}
 		s.slabs[m] = b
 	}
 	if n := len(s.owners); n > len(b.accounts) {
@@ -194,8 +194,8 @@ func (s *stock) put(m int, b *slab, slot uint16, x float64) {
 		b.accounts[slot].zeros++
 		return
 	}
-	k := math.Float64bits(x)>>b.shift - b.base
-	if k >= b.width {
+	k := math.Float64bits(x)>>b.Shift - b.Base
+	if k >= b.Width {
 		s.count(s.paged(m, slot), s.f.scale.index(x), 1)
 		return
 	}
@@ -210,9 +210,9 @@ func (s *stock) put(m int, b *slab, slot uint16, x float64) {
 // are quick: four times as many of them are in the cache.
 func (s *stock) spill(m int, b *slab, slot uint16, k uint64) {
 	switch {
-	case k < b.width:
+	case k < b.Width:
 		s.count(s.paged(m, slot), uint16(b.page<<pageBits+int(k)), 1<<8)
-	case k == b.width+1:
+	case k == b.Width+1:
 		b.accounts[slot].zeros += 1 << 8
 	}
 }
@@ -274,12 +274,12 @@ func (s *stock) mergeAccount(m int, b *slab, to uint16, a *acc, from *slab, slot
 
 // slot returns the counters of a slot's buckets.
 func (b *slab) slot(slot uint16) []uint8 {
-	return b.counts[uint64(slot)*b.stride:][:b.width]
+	return b.counts[uint64(slot)*b.stride:][:b.Width]
 }
 
 // zeros returns how many zeros a slot has.
 func (b *slab) zeros(slot uint16) uint64 {
-	return b.accounts[slot].zeros + uint64(b.counts[uint64(slot)*b.stride+b.width+1])
+	return b.accounts[slot].zeros + uint64(b.counts[uint64(slot)*b.stride+b.Width+1])
 }
 
 // mergeCounts adds counters from the one of bucket first on.

@@ -102,7 +102,7 @@ func TestPlace(t *testing.T) {
 		{nil, 1 << 40, []float64{1}, []float64{1e-9}},
 	} {
 		p := l.place(tt.unit, tt.x)
-		has := func(x float64) bool { return math.Float64bits(x)>>l.shift-p.base < p.width }
+		has := func(x float64) bool { return math.Float64bits(x)>>l.shift-p.Base < p.Width }
 		for _, x := range tt.in {
 			if !has(x) {
 				t.Errorf("%v: %g has no counter", tt.x, x)
@@ -129,17 +129,17 @@ func TestLaneWords(t *testing.T) {
 			l.load(p, unit, x)
 			for i, v := range x {
 				k, q := bucket(l.w[i]), l.w[i]&(1<<maxDenseBits-1)
-				want, sum := p.width, uint64(0)
-				if at := math.Float64bits(v)>>p.shift - p.base; at < p.width {
+				want, sum := p.Width, uint64(0)
+				if at := math.Float64bits(v)>>p.Shift - p.Base; at < p.Width {
 					want, sum = at, uint64(math.Floor(v*unit+0.5))
 				} else if v == 0 {
-					want = p.width + 1
+					want = p.Width + 1
 				}
 				if k != want || q != sum {
 					t.Errorf("2^-%d, unit %g, %g: bucket %d, %d in fixed point, want %d, %d", s, unit, v, k, q, want, sum)
 				}
 			}
-			if bucket(l.w[2]) >= p.width {
+			if bucket(l.w[2]) >= p.Width {
 				t.Errorf("2^-%d, unit %g: %g has no counter", s, unit, x[2])
 			}
 		}

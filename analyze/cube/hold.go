@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/vreport/vreport/ingest/serving"
+	"github.com/vreport/vreport/ingest/wide"
 )
 
 // A hold keeps the wanted values of one metric in one family.
@@ -53,13 +54,13 @@ func (h *hold) flag(m int) {
 			if pg == nil {
 				continue
 			}
-			if at < 0 || at >= int(f.width+63)/64 {
+			if at < 0 || at >= int(f.Width+63)/64 {
 				f.beyond = true
 				continue
 			}
 			n := copy(f.bits[slot*words+at:(slot+1)*words], pg.bits[:])
 			copy(f.slot[slot*words+at:][:n], pg.slot[:])
-			for k := int(f.width); k < (at+n)<<6; k++ { // the window may end within a page
+			for k := int(f.Width); k < (at+n)<<6; k++ { // the window may end within a page
 				f.bits[slot*words+k>>6] &^= 1 << (k & 63)
 				f.beyond = true
 			}
@@ -70,7 +71,7 @@ func (h *hold) flag(m int) {
 }
 
 // roughLine is how many rough bits a slot has: a line of the cache.
-const roughLine = 64 << 3
+const roughLine = 1 << wide.LineBits
 
 // blur sets the rough bits.
 func (f *flags) blur(window, slots int) {
@@ -100,7 +101,7 @@ func allFlagged(holds [][]*hold) bool {
 }
 
 // stride is how many words of bits a slot has, and a line of the cache more.
-func (f *flags) stride() int { return int(f.width+63)/64 + 8 }
+func (f *flags) stride() int { return int(f.Width+63)/64 + 8 }
 
 // number gives each wanted bucket of each leaf a slot with room for its values.
 func (h *hold) number(m int) {
@@ -162,11 +163,7 @@ func (r *roughColumn) load(f *flags, x []float64) {
 		return
 	}
 	r.place, r.k = f.place, sized(r.k, len(x))
-	k := r.k[:len(x)]
-	shift, base, last, coarse := f.shift&63, f.base, max(f.width, 1)-1, f.coarse&63
-	for i, v := range x {
-		k[i] = uint16(min(math.Float64bits(v)>>shift-base, last) >> coarse)
-	}
+	wide.Coarse(r.k, x, f.Window, f.coarse)
 }
 
 // keepFlagged takes the values in wanted buckets, as keep does. A value without a
@@ -176,7 +173,7 @@ func (h *hold) keepFlagged(x []float64, rough *roughColumn, slots []uint16, vali
 	rough.load(f, x)
 	rows := f.candidates(rough.k, slots, found)
 	hitAt, n := found.at, 0
-	shift, base, width, stride := f.shift&63, f.base, f.width, uint32(f.stride())<<6
+	shift, base, width, stride := f.Shift&63, f.Base, f.Width, uint32(f.stride())<<6
 	for _, i := range rows {
 		// There is no bit beyond the window.
 		at := uint32(slots[i])*stride + uint32(min(math.Float64bits(x[i])>>shift-base, width))
@@ -201,25 +198,17 @@ func (h *hold) keepFlagged(x []float64, rough *roughColumn, slots []uint16, vali
 	return true
 }
 
-// candidates lists the values whose rough bit is set. One in five is, which is
-// hard to foresee: all are listed and the others written over.
+// candidates lists the values whose rough bit is set. One in five is.
 func (f *flags) candidates(k, slots []uint16, found *hits) []uint32 {
 	found.at, found.row = sized(found.at, len(k)), sized(found.row, len(k))
-	rows, slots, rough := found.row[:len(k)], slots[:len(k)], f.rough
-	n := 0
-	for i, v := range k {
-		at := uint32(slots[i])*roughLine + uint32(v)
-		rows[n] = uint32(i)
-		n += int(rough[at>>6] >> (at & 63) & 1)
-	}
-	return rows[:n]
+	return found.row[:wide.Marked(found.row[:len(k)], slots[:len(k)], k, f.rough)]
 }
 
 // keepRare takes the wanted values beyond the window.
 func (h *hold) keepRare(x []float64, slots []uint16, valid serving.Bitmap) bool {
 	f := h.flags
 	for i, v := range x {
-		if math.Float64bits(v)>>f.shift-f.base < f.width || v == 0 || slots[i] == noSlot {
+		if math.Float64bits(v)>>f.Shift-f.Base < f.Width || v == 0 || slots[i] == noSlot {
 			continue
 		}
 		if !isFinite(v) || valid != nil && !valid.Get(i) {

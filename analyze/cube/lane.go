@@ -1,8 +1,9 @@
 package cube
 
 import (
-	"math"
 	"math/bits"
+
+	"github.com/vreport/vreport/ingest/wide"
 )
 
 // A lane is the values of one metric of a chunk on their way to the histograms
@@ -12,7 +13,7 @@ import (
 // are listed too.
 type lane struct {
 	x    []float64
-	w    []uint64 // bucket<<maxDenseBits | value in fixed point
+	w    []uint64 // see wide.Words
 	rest []uint32 // where there is a value beyond the window
 }
 
@@ -23,38 +24,14 @@ func bucket(w uint64) uint64 { return w >> maxDenseBits }
 // load sorts the values of a column by what is to be done with them.
 func (l *lane) load(p *place, unit float64, x []float64) {
 	l.x, l.w, l.rest = x, sized(l.w, len(x)), l.rest[:0]
-	if !l.convert(p, unit) {
+	if outside, nan := wide.Words(l.w, x, p.Window, unit); outside == nan {
 		return
 	}
 	for i, w := range l.w {
-		if v := x[i]; bucket(w) == p.width && v == v {
+		if v := x[i]; bucket(w) == p.Width && v == v {
 			l.rest = append(l.rest, uint32(i))
 		}
 	}
-}
-
-// convert makes the words of all values, and reports whether some are beyond the
-// window. Which are missing is hard to foresee, so nothing here is a branch.
-func (l *lane) convert(p *place, unit float64) bool {
-	const infinite = 0x7ff << 53 // of bits without their sign
-	words := l.w[:len(l.x)]
-	shift, base, width := p.shift&63, p.base, p.width
-	none, nan := 0, 0
-	for i, v := range l.x {
-		f := math.Float64bits(v)
-		k, q := min(f>>shift-base, width), uint64(int64(v*unit+0.5))
-		if k == width {
-			q = 0
-		}
-		f <<= 1
-		if f == 0 {
-			k = width + 1
-		}
-		words[i] = k<<maxDenseBits | q
-		none += b2i(k == width)
-		nan += b2i(f > infinite)
-	}
-	return none > nan
 }
 
 // fill adds the values of a column, as a lane has them, to the leaves of their
@@ -84,7 +61,7 @@ const sumRows = 1 << (64 - maxDenseBits)
 
 // tally counts some values of a leaf that has a histogram.
 func (s *stock) tally(m int, b *slab, slot uint16, words []uint64, rows []uint32) {
-	counts := b.counts[uint64(slot)*b.stride:][:b.width+2]
+	counts := b.counts[uint64(slot)*b.stride:][:b.Width+2]
 	var sum, s0, s1, c uint64
 	for _, row := range rows {
 		w := words[row]
@@ -111,7 +88,7 @@ func (s *stock) keepRaw(m int, b *slab, slot uint16, l *lane, rows []uint32) []u
 	n, full := 0, false
 	for ; n < len(rows); n++ {
 		w := l.w[rows[n]]
-		if bucket(w) == b.width {
+		if bucket(w) == b.Width {
 			continue
 		}
 		if full = len(raw) >= s.f.raw; full {

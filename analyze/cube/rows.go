@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/vreport/vreport/ingest/serving"
+	"github.com/vreport/vreport/ingest/wide"
 )
 
 // A chunk holds the counted rows of one part, in columns. It is filled by one
@@ -293,45 +294,16 @@ func (c *chunk) appendWhole(dst []float64, b *serving.Batch, m int) []float64 {
 		return dst
 	}
 	dst = slices.Grow(dst, b.N)[:at+b.N]
-	for w := 0; w*64 < b.N; w++ {
-		from, to := w*64, min(w*64+64, b.N)
-		valid := ^uint64(0)
-		if v.Valid != nil {
-			valid = v.Valid[w]
-		}
-		if odd := copyFloats(dst[at+from:at+to], v.Floats[from:to], valid) & valid; odd != 0 {
-			for i := from; i < to; i++ {
-				if odd>>(i&63)&1 != 0 {
-					dst[at+i] = c.notFinite(b, m, int32(i))
-				}
+	// What stands in rows without a value is no value: it may be anything.
+	if !wide.Copy(dst[at:], v.Floats[:b.N]) {
+		for i, x := range v.Floats[:b.N] {
+			if !isFinite(x) && v.Has(i) {
+				dst[at+i] = c.notFinite(b, m, int32(i))
 			}
 		}
 	}
+	missingRows(v.Valid, b.N, func(i int) { dst[at+i] = math.NaN() })
 	return dst
-}
-
-// copyFloats copies up to 64 values, NaN for those without a bit in valid, and
-// says which are no finite numbers.
-func copyFloats(dst, src []float64, valid uint64) (odd uint64) {
-	const infinite = 0x7ff << 53 // of bits without their sign
-	dst = dst[:len(src)]
-	most := uint64(0)
-	for i, x := range src {
-		dst[i] = x
-		most = max(most, math.Float64bits(x)<<1)
-	}
-	for none := ^valid; none != 0; none &= none - 1 {
-		if i := bits.TrailingZeros64(none); i < len(dst) {
-			dst[i] = math.NaN()
-		}
-	}
-	if most < infinite {
-		return 0
-	}
-	for i, x := range src {
-		odd |= uint64(b2i(!isFinite(x))) << i
-	}
-	return odd
 }
 
 // missingRows calls yield for the rows of a batch that have no value.

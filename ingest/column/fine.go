@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/vreport/vreport/ingest/serving"
+	"github.com/vreport/vreport/ingest/wide"
 )
 
 // allFine reports whether no value of a batch is one to look at: most batches have
@@ -36,11 +37,5 @@ const signBit = 1 << 63
 // noneOff reports whether all numbers are finite and, where the sign is among the
 // bits to look at, none is below zero.
 func noneOff(values []float64, look uint64) bool {
-	most := math.Float64bits(math.MaxFloat64)
-	var all uint64
-	for _, x := range values {
-		b := math.Float64bits(x)
-		all |= b&look | (most - b&^signBit)
-	}
-	return all < signBit
+	return wide.Most(values, look) <= math.Float64bits(math.MaxFloat64)
 }

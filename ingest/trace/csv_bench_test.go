@@ -19,9 +19,9 @@ func reopen(b []byte) func() (io.ReadCloser, error) {
 	return func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b)), nil }
 }
 
-// wide is a trace as pandas writes one: a date, texts, counts and full-precision
+// wideRows is a trace as pandas writes one: a date, texts, counts and full-precision
 // floats.
-func wide(rows int, json bool) []byte {
+func wideRows(rows int, json bool) []byte {
 	r := rand.New(rand.NewPCG(1, 2))
 	var b bytes.Buffer
 	names := []string{"request_id", "arrival_time", "model", "replica", "workload", "prompt_tokens", "cached_tokens", "output_tokens", "ttft_s", "e2e_s", "queue_time_s", "status"}
@@ -107,13 +107,13 @@ func BenchmarkText(b *testing.B) {
 		open func(context.Context, TextFile, Options) (*Text, error)
 		want []string
 	}{
-		{"csv-wide", wide(300_000, false), OpenCSV, slices},
-		{"csv-all", wide(300_000, false), OpenCSV, nil},
+		{"csv-wide", wideRows(300_000, false), OpenCSV, slices},
+		{"csv-all", wideRows(300_000, false), OpenCSV, nil},
 		{"csv-quoted-30", quoted(200_000), OpenCSV, slices},
 		{"csv-quoted-30-one", quoted(200_000), OpenCSV, []string{"ttft"}},
 		{"csv-azure", azure(600_000), OpenCSV, []string{serving.ColArrival, "prompt_tokens", "output_tokens"}},
-		{"jsonl-wide", wide(300_000, true), OpenJSONL, slices},
-		{"jsonl-wide-one", wide(300_000, true), OpenJSONL, []string{"ttft"}},
+		{"jsonl-wide", wideRows(300_000, true), OpenJSONL, slices},
+		{"jsonl-wide-one", wideRows(300_000, true), OpenJSONL, []string{"ttft"}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			t, err := c.open(context.Background(), TextFile{Path: c.name, Open: reopen(c.data)}, Options{})

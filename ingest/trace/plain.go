@@ -2,7 +2,6 @@ package trace
 
 import (
 	"encoding/binary"
-	"math"
 )
 
 // Plain values, a few at a time: one look at whether there is room for them.
@@ -28,17 +27,6 @@ func plain64(dst []int64, b []byte) {
 	}
 	for i := range dst {
 		dst[i] = int64(binary.LittleEndian.Uint64(b[8*i:]))
-	}
-}
-
-// plainDoubles reads numbers of eight bytes in units of which div are one of ours.
-func plainDoubles(dst []float64, b []byte, div float64) {
-	of := func(b []byte) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(b)) / div }
-	for ; len(dst) >= 4 && len(b) >= 32; dst, b = dst[4:], b[32:] {
-		dst[0], dst[1], dst[2], dst[3] = of(b), of(b[8:]), of(b[16:]), of(b[24:])
-	}
-	for i := range dst {
-		dst[i] = of(b[8*i:])
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"math"
 
 	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/vreport/vreport/ingest/wide"
 )
 
 // A stream reads the values of one page (or of a dictionary) in their physical
@@ -217,7 +219,7 @@ func (s *stream) doubles(dst []float64, div float64) error {
 	if err != nil {
 		return err
 	}
-	plainDoubles(dst, b, div)
+	wide.Quotients(dst, b, div)
 	return nil
 }
 

@@ -1,0 +1,216 @@
+#include "textflag.h"
+
+// In all of them AX counts the values that are done and CX is how many there are.
+
+// func words8(dst *uint64, x *float64, n int, shift, base, width uint64, unit float64) (outside, nan int)
+TEXT ·words8(SB), NOSPLIT, $0-72
+	MOVQ         dst+0(FP), DI
+	MOVQ         x+8(FP), SI
+	MOVQ         n+16(FP), CX
+	VMOVQ        shift+24(FP), X1
+	VPBROADCASTQ base+32(FP), Z2
+	VPBROADCASTQ width+40(FP), Z3
+	VBROADCASTSD unit+48(FP), Z4
+	MOVQ         width+40(FP), R8
+	INCQ         R8
+	VPBROADCASTQ R8, Z5                      // the bucket of zero
+	MOVQ         $0x3FE0000000000000, R8
+	VPBROADCASTQ R8, Z6                      // 0.5
+	MOVQ         $0xFFE0000000000000, R8
+	VPBROADCASTQ R8, Z7                      // infinity, shifted left
+	XORQ         AX, AX
+	XORQ         R9, R9                      // outside
+	XORQ         R10, R10                    // NaN
+
+words:
+	VMOVUPD    (SI)(AX*8), Z10
+	VMULPD     Z4, Z10, Z11
+	VADDPD     Z6, Z11, Z11
+	VCVTTPD2QQ Z11, Z11                      // in fixed point
+	VPSRLQ     X1, Z10, Z12
+	VPSUBQ     Z2, Z12, Z12
+	VPMINUQ    Z3, Z12, Z12                  // bucket
+	VPCMPEQQ   Z3, Z12, K1
+	VPXORQ     Z11, Z11, K1, Z11             // outside: 0 in fixed point
+	VPADDQ     Z10, Z10, Z13                 // without sign
+	VPTESTNMQ  Z13, Z13, K2                  // zero
+	VMOVDQA64  Z5, K2, Z12
+	VPCMPUQ    $6, Z7, Z13, K3               // more than infinity
+	VPSLLQ     $50, Z12, Z12
+	VPORQ      Z11, Z12, Z12
+	VMOVDQU64  Z12, (DI)(AX*8)
+	KANDNB     K1, K2, K1                    // outside, but zero
+	KMOVB      K1, R11
+	POPCNTL    R11, R11
+	ADDQ       R11, R9
+	KMOVB      K3, R12
+	POPCNTL    R12, R12
+	ADDQ       R12, R10
+	ADDQ       $8, AX
+	CMPQ       AX, CX
+	JLT        words
+
+	MOVQ R9, outside+56(FP)
+	MOVQ R10, nan+64(FP)
+	VZEROUPPER
+	RET
+
+// func coarse8(dst *uint16, x *float64, n int, shift, base, last, coarse uint64)
+TEXT ·coarse8(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), DI
+	MOVQ         x+8(FP), SI
+	MOVQ         n+16(FP), CX
+	VMOVQ        shift+24(FP), X1
+	VPBROADCASTQ base+32(FP), Z2
+	VPBROADCASTQ last+40(FP), Z3
+	VMOVQ        coarse+48(FP), X4
+	XORQ         AX, AX
+
+coarse:
+	VMOVDQU64 (SI)(AX*8), Z10
+	VPSRLQ    X1, Z10, Z10
+	VPSUBQ    Z2, Z10, Z10
+	VPMINUQ   Z3, Z10, Z10
+	VPSRLQ    X4, Z10, Z10
+	VPMOVQW   Z10, (DI)(AX*2)
+	ADDQ      $8, AX
+	CMPQ      AX, CX
+	JLT       coarse
+
+	VZEROUPPER
+	RET
+
+DATA sixteen<>+0(SB)/4, $0
+DATA sixteen<>+4(SB)/4, $1
+DATA sixteen<>+8(SB)/4, $2
+DATA sixteen<>+12(SB)/4, $3
+DATA sixteen<>+16(SB)/4, $4
+DATA sixteen<>+20(SB)/4, $5
+DATA sixteen<>+24(SB)/4, $6
+DATA sixteen<>+28(SB)/4, $7
+DATA sixteen<>+32(SB)/4, $8
+DATA sixteen<>+36(SB)/4, $9
+DATA sixteen<>+40(SB)/4, $10
+DATA sixteen<>+44(SB)/4, $11
+DATA sixteen<>+48(SB)/4, $12
+DATA sixteen<>+52(SB)/4, $13
+DATA sixteen<>+56(SB)/4, $14
+DATA sixteen<>+60(SB)/4, $15
+GLOBL sixteen<>(SB), RODATA|NOPTR, $64
+
+// func marked16(dst *uint32, lines, at *uint16, n int, marks *uint64, last uint64) int
+TEXT ·marked16(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), DI
+	MOVQ         lines+8(FP), R8
+	MOVQ         at+16(FP), R9
+	MOVQ         n+24(FP), CX
+	MOVQ         marks+32(FP), SI
+	MOVQ         last+40(FP), R10
+	VPBROADCASTD R10, Z2
+	MOVL         $1, R10
+	VPBROADCASTD R10, Z3
+	MOVL         $31, R10
+	VPBROADCASTD R10, Z4
+	MOVL         $16, R10
+	VPBROADCASTD R10, Z5
+	VMOVDQU32    sixteen<>(SB), Z6           // i
+	XORQ         AX, AX
+	XORQ         BX, BX                      // found
+
+marked:
+	VPMOVZXWD     (R8)(AX*2), Z10
+	VPMOVZXWD     (R9)(AX*2), Z11
+	VPSLLD        $9, Z10, Z10
+	VPADDD        Z11, Z10, Z10              // bit
+	VPSRLD        $5, Z10, Z12               // half-word it is in
+	VPMINUD       Z2, Z12, Z12
+	KXNORW        K1, K1, K1
+	VPXORD        Z13, Z13, Z13
+	VPGATHERDD    (SI)(Z12*4), K1, Z13
+	VPANDD        Z4, Z10, Z10
+	VPSRLVD       Z10, Z13, Z13
+	VPTESTMD      Z3, Z13, K2
+	VPCOMPRESSD.Z Z6, K2, Z14
+	VMOVDQU32     Z14, (DI)(BX*4)            // found is AX at most: there is room
+	KMOVW         K2, R11
+	POPCNTL       R11, R11
+	ADDQ          R11, BX
+	VPADDD        Z5, Z6, Z6
+	ADDQ          $16, AX
+	CMPQ          AX, CX
+	JLT           marked
+
+	MOVQ BX, ret+48(FP)
+	VZEROUPPER
+	RET
+
+// func copy8(dst, src *float64, n int) uint64
+TEXT ·copy8(SB), NOSPLIT, $0-32
+	MOVQ   dst+0(FP), DI
+	MOVQ   src+8(FP), SI
+	MOVQ   n+16(FP), CX
+	VPXORQ Z0, Z0, Z0
+	XORQ   AX, AX
+
+copy:
+	VMOVDQU64 (SI)(AX*8), Z10
+	VMOVDQU64 Z10, (DI)(AX*8)
+	VPADDQ    Z10, Z10, Z10
+	VPMAXUQ   Z10, Z0, Z0
+	ADDQ      $8, AX
+	CMPQ      AX, CX
+	JLT       copy
+
+	VEXTRACTI64X4 $1, Z0, Y1
+	VPMAXUQ       Y1, Y0, Y0
+	VEXTRACTI64X2 $1, Y0, X1
+	VPMAXUQ       X1, X0, X0
+	VPSRLDQ       $8, X0, X1
+	VPMAXUQ       X1, X0, X0
+	VMOVQ         X0, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func most8(x *float64, n int, look uint64) uint64
+TEXT ·most8(SB), NOSPLIT, $0-32
+	MOVQ         x+0(FP), SI
+	MOVQ         n+8(FP), CX
+	VPBROADCASTQ look+16(FP), Z2
+	VPXORQ       Z0, Z0, Z0
+	XORQ         AX, AX
+
+most:
+	VPANDQ  (SI)(AX*8), Z2, Z10
+	VPMAXUQ Z10, Z0, Z0
+	ADDQ    $8, AX
+	CMPQ    AX, CX
+	JLT     most
+
+	VEXTRACTI64X4 $1, Z0, Y1
+	VPMAXUQ       Y1, Y0, Y0
+	VEXTRACTI64X2 $1, Y0, X1
+	VPMAXUQ       X1, X0, X0
+	VPSRLDQ       $8, X0, X1
+	VPMAXUQ       X1, X0, X0
+	VMOVQ         X0, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func quotients8(dst *float64, b *byte, n int, div float64)
+TEXT ·quotients8(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), DI
+	MOVQ         b+8(FP), SI
+	MOVQ         n+16(FP), CX
+	VBROADCASTSD div+24(FP), Z2
+	XORQ         AX, AX
+
+quotients:
+	VMOVUPD (SI)(AX*8), Z10
+	VDIVPD  Z2, Z10, Z10
+	VMOVUPD Z10, (DI)(AX*8)
+	ADDQ    $8, AX
+	CMPQ    AX, CX
+	JLT     quotients
+
+	VZEROUPPER
+	RET

@@ -1,0 +1,173 @@
+package wide
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// odd are values at which loops may differ.
+var odd = []float64{0, math.Copysign(0, -1), math.NaN(), math.Float64frombits(0xfff8000000000001), math.Inf(1), math.Inf(-1), -1, 1, 1023.9999999999999, 1024,
+	math.MaxFloat64, -math.MaxFloat64, math.SmallestNonzeroFloat64, 0x1p-10, math.Nextafter(0x1p-10, 0), 1e-12, 5e-13, 1e300}
+
+func values(r *rand.Rand, n int) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		switch r.IntN(4) {
+		case 0:
+			x[i] = odd[r.IntN(len(odd))]
+		case 1:
+			x[i] = math.Float64frombits(r.Uint64())
+		default:
+			x[i] = math.Exp(r.NormFloat64() * 3)
+		}
+	}
+	return x
+}
+
+// both calls a loop as it is and one value at a time.
+func both[T any](t *testing.T, loop func() T) (wide, narrow T) {
+	t.Helper()
+	if !has {
+		t.Skip("this processor has no AVX-512")
+	}
+	wide = loop()
+	has = false
+	defer func() { has = true }()
+	return wide, loop()
+}
+
+func check[T any](t *testing.T, what string, equal func(a, b T) bool, loop func() T) {
+	t.Helper()
+	if a, b := both(t, loop); !equal(a, b) {
+		t.Errorf("%s: %v eight at a time, %v one at a time", what, a, b)
+	}
+}
+
+func sameBits(a, b []float64) bool {
+	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })
+}
+
+// TestWide holds the loops of assembly to those of Go, with every length of rest and
+// values of all kinds.
+func TestWide(t *testing.T) {
+	for n := range 70 {
+		compareLoops(t, rand.New(rand.NewPCG(uint64(n), 1)), n)
+	}
+	compareLoops(t, rand.New(rand.NewPCG(7, 7)), 64<<10+5)
+}
+
+func FuzzWide(f *testing.F) {
+	f.Add(uint64(1), uint16(100))
+	f.Fuzz(func(t *testing.T, seed uint64, n uint16) {
+		compareLoops(t, rand.New(rand.NewPCG(seed, 0)), int(n%2048))
+	})
+}
+
+func compareLoops(t *testing.T, r *rand.Rand, n int) {
+	x := values(r, n)
+	s := uint(4 + r.IntN(7)) // bits of the mantissa
+	w := Window{Shift: 52 - s, Base: uint64(1023-10) << s, Width: uint64(r.IntN(19 << s))}
+	unit := 1.0
+	if r.IntN(2) == 0 {
+		unit = 1 << 40
+	}
+	type words struct {
+		w            []uint64
+		outside, nan int
+	}
+	check(t, "Words", func(a, b words) bool { return a.outside == b.outside && a.nan == b.nan && slices.Equal(a.w, b.w) }, func() words {
+		dst := make([]uint64, n)
+		o, nan := Words(dst, x, w, unit)
+		return words{dst, o, nan}
+	})
+	check(t, "Coarse", slices.Equal, func() []uint16 {
+		dst := make([]uint16, n)
+		Coarse(dst, x, w, 3)
+		return dst
+	})
+	marks := make([]uint64, (1+r.IntN(300))<<LineBits/64)
+	for i := range marks {
+		marks[i] = r.Uint64() & r.Uint64()
+	}
+	lines, at := make([]uint16, n), make([]uint16, n)
+	for i := range lines {
+		lines[i], at[i] = uint16(r.IntN(len(marks)*64>>LineBits)), uint16(r.IntN(1<<LineBits))
+	}
+	check(t, "Marked", slices.Equal, func() []uint32 {
+		dst := make([]uint32, n)
+		return dst[:Marked(dst, lines, at, marks)]
+	})
+	for _, from := range [][]float64{x, make([]float64, n)} {
+		type copied struct {
+			x      []float64
+			finite bool
+		}
+		check(t, "Copy", func(a, b copied) bool { return a.finite == b.finite && sameBits(a.x, b.x) && sameBits(a.x, from) }, func() copied {
+			dst := make([]float64, n)
+			return copied{dst, Copy(dst, from)}
+		})
+		for _, look := range []uint64{math.MaxUint64, 1<<63 - 1} {
+			check(t, "Most", func(a, b uint64) bool { return a == b }, func() uint64 { return Most(from, look) })
+		}
+	}
+	var raw []byte
+	for _, v := range x {
+		raw = binary.LittleEndian.AppendUint64(raw, math.Float64bits(v))
+	}
+	check(t, "Quotients", sameBits, func() []float64 {
+		dst := make([]float64, n)
+		Quotients(dst, raw, 1000)
+		return dst
+	})
+}
+
+func BenchmarkWide(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 1))
+	const n = 16 << 10
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = math.Exp(r.NormFloat64())
+	}
+	w := Window{Shift: 45, Base: (1023 - 8) << 7, Width: 2048}
+	words, at, lines, rows := make([]uint64, n), make([]uint16, n), make([]uint16, n), make([]uint32, n)
+	marks := make([]uint64, 200<<LineBits/64)
+	for i := range marks {
+		marks[i] = r.Uint64() & r.Uint64()
+	}
+	for i := range lines {
+		lines[i] = uint16(r.IntN(200))
+	}
+	dst, raw := make([]float64, n), make([]byte, 8*n)
+	for _, loop := range []struct {
+		name string
+		run  func()
+	}{
+		{"Words", func() { Words(words, x, w, 1<<40) }},
+		{"Coarse", func() { Coarse(at, x, w, 2) }},
+		{"Marked", func() { Marked(rows, lines, at, marks) }},
+		{"Copy", func() { Copy(dst, x) }},
+		{"Most", func() { Most(x, math.MaxUint64) }},
+		{"Quotients", func() { Quotients(dst, raw, 1000) }},
+	} {
+		for _, on := range []bool{true, false} {
+			name := loop.name + "/one"
+			if on {
+				name = loop.name + "/wide"
+			}
+			b.Run(name, func(b *testing.B) {
+				if on && !has {
+					b.Skip("this processor has no AVX-512")
+				}
+				defer func(was bool) { has = was }(has)
+				has = on
+				for b.Loop() {
+					loop.run()
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/value")
+			})
+		}
+	}
+}
