@@ -49,32 +49,17 @@ func (s *stock) fill(m int, b *slab, l *lane, o *leafOrder) {
 			b.accounts[slot].widen(l, rows)
 		}
 		for len(rows) > 0 {
-			n := min(len(rows), sumRows)
+			n := min(len(rows), wide.TallyRows)
 			s.tally(m, b, uint16(slot), l.w, rows[:n])
 			rows = rows[n:]
 		}
 	}
 }
 
-// sumRows is how many values within maxDenseBits add up to less than 2^64.
-const sumRows = 1 << (64 - maxDenseBits)
-
 // tally counts some values of a leaf that has a histogram.
 func (s *stock) tally(m int, b *slab, slot uint16, words []uint64, rows []uint32) {
 	counts := b.counts[uint64(slot)*b.stride:][:b.Width+2]
-	var sum, s0, s1, c uint64
-	for _, row := range rows {
-		w := words[row]
-		n := &counts[bucket(w)]
-		if *n++; *n == 0 {
-			s.spill(m, b, slot, bucket(w))
-		}
-		v := w & (1<<maxDenseBits - 1)
-		h, l := bits.Mul64(v, v)
-		sum += v
-		s0, c = bits.Add64(s0, l, 0)
-		s1, _ = bits.Add64(s1, h, c)
-	}
+	sum, s0, s1 := wide.Tally(counts, words, rows, func(k uint64) { s.spill(m, b, slot, k) })
 	s.accs[m][s.owners[slot]].sums.merge(&sums{lo: sum, s0: s0, s1: s1})
 }
 

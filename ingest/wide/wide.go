@@ -9,6 +9,7 @@ package wide
 import (
 	"encoding/binary"
 	"math"
+	"math/bits"
 )
 
 // A Window is a run of buckets of one width each on a scale of float64 bits: bucket
@@ -135,6 +136,42 @@ func Quotients(dst []float64, b []byte, div float64) {
 	for i := range dst {
 		dst[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:])) / div
 	}
+}
+
+// TallyRows is how many words Tally takes at most: their values add up to less than
+// 2^64.
+const TallyRows = 1 << (64 - WordBits)
+
+// Tally counts the words of some rows by their buckets, and calls over for each
+// counter that comes to 0 again. It returns the sum of their values, and that of the
+// squares of these in two words, the lower one first. There must be counters for all
+// buckets.
+func Tally(counts []uint8, words []uint64, rows []uint32, over func(bucket uint64)) (sum, s0, s1 uint64) {
+	var c uint64
+	var lo, hi uint64 // sums of the lower 52 bits of squares, and of the upper ones
+	for hasTally && len(rows) >= 8 {
+		var full [64]uint16
+		done, n := tally8(&counts[0], &words[0], &rows[0], len(rows)&^7, &full, &sum, &lo, &hi)
+		for _, k := range full[:n] {
+			over(uint64(k))
+		}
+		rows = rows[done:]
+	}
+	s0, c = bits.Add64(lo, hi<<52, 0)
+	s1 = hi>>12 + c
+	for _, row := range rows {
+		w := words[row]
+		k := w >> WordBits
+		if counts[k]++; counts[k] == 0 {
+			over(k)
+		}
+		v := w & (1<<WordBits - 1)
+		h, l := bits.Mul64(v, v)
+		sum += v
+		s0, c = bits.Add64(s0, l, 0)
+		s1, _ = bits.Add64(s1, h, c)
+	}
+	return sum, s0, s1
 }
 
 func one(b bool) int {

@@ -214,3 +214,161 @@ quotients:
 
 	VZEROUPPER
 	RET
+
+// func tally8(counts *uint8, words *uint64, rows *uint32, n int, full *[64]uint16, sum, lo, hi *uint64) (done, found int)
+TEXT ·tally8(SB), NOSPLIT, $0-80
+	MOVQ         counts+0(FP), DI
+	MOVQ         words+8(FP), SI
+	MOVQ         rows+16(FP), DX
+	MOVQ         n+24(FP), CX
+	MOVQ         full+32(FP), R8
+	MOVQ         $0x3FFFFFFFFFFFF, R9
+	VPBROADCASTQ R9, Z3
+	VPXORQ       Z0, Z0, Z0                  // sum
+	VPXORQ       Z1, Z1, Z1                  // of lower bits
+	VPXORQ       Z2, Z2, Z2                  // of upper bits
+	XORQ         AX, AX
+	XORQ         BX, BX                      // found
+
+tally:
+	VMOVDQU     (DX)(AX*4), Y10
+	KXNORB      K1, K1, K1
+	VPXORQ      Z11, Z11, Z11
+	VPGATHERDQ  (SI)(Y10*8), K1, Z11
+	VPSRLQ      $50, Z11, Z12
+	VPMOVQW     Z12, X12
+	VPANDQ      Z3, Z11, Z11
+	VPADDQ      Z11, Z0, Z0
+	VPMADD52LUQ Z11, Z11, Z1
+	VPMADD52HUQ Z11, Z11, Z2
+	VMOVQ       X12, R11
+	VPEXTRQ     $1, X12, R12
+	MOVWLZX R11, R9
+	SHRQ    $16, R11
+	INCB    (DI)(R9*1)
+	JEQ     over0
+
+counted0:
+	MOVWLZX R11, R9
+	SHRQ    $16, R11
+	INCB    (DI)(R9*1)
+	JEQ     over1
+
+counted1:
+	MOVWLZX R11, R9
+	SHRQ    $16, R11
+	INCB    (DI)(R9*1)
+	JEQ     over2
+
+counted2:
+	MOVWLZX R11, R9
+	INCB    (DI)(R9*1)
+	JEQ     over3
+
+counted3:
+	MOVWLZX R12, R9
+	SHRQ    $16, R12
+	INCB    (DI)(R9*1)
+	JEQ     over4
+
+counted4:
+	MOVWLZX R12, R9
+	SHRQ    $16, R12
+	INCB    (DI)(R9*1)
+	JEQ     over5
+
+counted5:
+	MOVWLZX R12, R9
+	SHRQ    $16, R12
+	INCB    (DI)(R9*1)
+	JEQ     over6
+
+counted6:
+	MOVWLZX R12, R9
+	INCB    (DI)(R9*1)
+	JEQ     over7
+
+counted7:
+	ADDQ $8, AX
+	CMPQ AX, CX
+	JGE  tallied
+	CMPQ BX, $56
+	JLE  tally
+
+tallied:
+	MOVQ          $0xFFFFFFFFFFFFF, R9
+	VPBROADCASTQ  R9, Z11
+	VPSRLQ        $52, Z1, Z12               // so that eight of them add up to less than 2^64
+	VPADDQ        Z12, Z2, Z2
+	VPANDQ        Z11, Z1, Z1
+	VEXTRACTI64X4 $1, Z0, Y10
+	VPADDQ        Y10, Y0, Y0
+	VEXTRACTI64X2 $1, Y0, X10
+	VPADDQ        X10, X0, X0
+	VPSRLDQ       $8, X0, X10
+	VPADDQ        X10, X0, X0
+	VMOVQ         X0, R9
+	MOVQ          sum+40(FP), R10
+	ADDQ          R9, (R10)
+	VEXTRACTI64X4 $1, Z1, Y10
+	VPADDQ        Y10, Y1, Y1
+	VEXTRACTI64X2 $1, Y1, X10
+	VPADDQ        X10, X1, X1
+	VPSRLDQ       $8, X1, X10
+	VPADDQ        X10, X1, X1
+	VMOVQ         X1, R9
+	MOVQ          lo+48(FP), R10
+	ADDQ          R9, (R10)
+	VEXTRACTI64X4 $1, Z2, Y10
+	VPADDQ        Y10, Y2, Y2
+	VEXTRACTI64X2 $1, Y2, X10
+	VPADDQ        X10, X2, X2
+	VPSRLDQ       $8, X2, X10
+	VPADDQ        X10, X2, X2
+	VMOVQ         X2, R9
+	MOVQ          hi+56(FP), R10
+	ADDQ          R9, (R10)
+	MOVQ          AX, done+64(FP)
+	MOVQ          BX, found+72(FP)
+	VZEROUPPER
+	RET
+
+over0:
+	MOVW R9, (R8)(BX*2)
+	INCQ BX
+	JMP  counted0
+
+over1:
+	MOVW R9, (R8)(BX*2)
+	INCQ BX
+	JMP  counted1
+
+over2:
+	MOVW R9, (R8)(BX*2)
+	INCQ BX
+	JMP  counted2
+
+over3:
+	MOVW R9, (R8)(BX*2)
+	INCQ BX
+	JMP  counted3
+
+over4:
+	MOVW R9, (R8)(BX*2)
+	INCQ BX
+	JMP  counted4
+
+over5:
+	MOVW R9, (R8)(BX*2)
+	INCQ BX
+	JMP  counted5
+
+over6:
+	MOVW R9, (R8)(BX*2)
+	INCQ BX
+	JMP  counted6
+
+over7:
+	MOVW R9, (R8)(BX*2)
+	INCQ BX
+	JMP  counted7

@@ -3,6 +3,7 @@ package wide
 import (
 	"encoding/binary"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -34,8 +35,8 @@ func both[T any](t *testing.T, loop func() T) (wide, narrow T) {
 		t.Skip("this processor has no AVX-512")
 	}
 	wide = loop()
-	has = false
-	defer func() { has = true }()
+	defer func(h, t bool) { has, hasTally = h, t }(has, hasTally)
+	has, hasTally = false, false
 	return wide, loop()
 }
 
@@ -48,6 +49,24 @@ func check[T any](t *testing.T, what string, equal func(a, b T) bool, loop func(
 
 func sameBits(a, b []float64) bool {
 	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })
+}
+
+// TestTallySums has the largest sums there are.
+func TestTallySums(t *testing.T) {
+	word, rows := []uint64{1<<WordBits - 1}, make([]uint32, TallyRows)
+	for _, start := range []uint8{0, 255} {
+		over := 0
+		sum, s0, s1 := Tally([]uint8{start}, word, rows, func(uint64) { over++ })
+		n, v := big.NewInt(TallyRows), big.NewInt(1<<WordBits-1)
+		square := new(big.Int).Mul(n, new(big.Int).Mul(v, v))
+		got := new(big.Int).Add(new(big.Int).Lsh(new(big.Int).SetUint64(s1), 64), new(big.Int).SetUint64(s0))
+		if want := new(big.Int).Mul(n, v); want.Cmp(new(big.Int).SetUint64(sum)) != 0 || got.Cmp(square) != 0 {
+			t.Errorf("sums %d and %d, want %d and %d", sum, got, want, square)
+		}
+		if want := (TallyRows + int(start)) / 256; over != want {
+			t.Errorf("from %d on a counter came to 0 %d times, want %d", start, over, want)
+		}
+	}
 }
 
 // TestWide holds the loops of assembly to those of Go, with every length of rest and
@@ -113,6 +132,35 @@ func compareLoops(t *testing.T, r *rand.Rand, n int) {
 			check(t, "Most", func(a, b uint64) bool { return a == b }, func() uint64 { return Most(from, look) })
 		}
 	}
+	type tallied struct {
+		counts      []uint8
+		over        []uint64 // in any order
+		sum, s0, s1 uint64
+	}
+	rows, word := make([]uint32, min(n, TallyRows)), make([]uint64, n)
+	kinds := uint64(1 + r.IntN(300))
+	low := r.IntN(WordBits)
+	for i := range word {
+		if word[i] = 1<<WordBits - 1; low > 0 { // else the largest there are
+			word[i] = r.Uint64() >> (64 - WordBits) >> r.IntN(low)
+		}
+		word[i] |= r.Uint64N(kinds) << WordBits
+	}
+	for i := range rows {
+		rows[i] = uint32(r.IntN(n))
+	}
+	start := make([]uint8, kinds)
+	for i := range start {
+		start[i] = uint8(250 + r.IntN(6))
+	}
+	check(t, "Tally", func(a, b tallied) bool {
+		return slices.Equal(a.counts, b.counts) && slices.Equal(a.over, b.over) && a.sum == b.sum && a.s0 == b.s0 && a.s1 == b.s1
+	}, func() tallied {
+		out := tallied{counts: slices.Clone(start)}
+		out.sum, out.s0, out.s1 = Tally(out.counts, word, rows, func(k uint64) { out.over = append(out.over, k) })
+		slices.Sort(out.over)
+		return out
+	})
 	var raw []byte
 	for _, v := range x {
 		raw = binary.LittleEndian.AppendUint64(raw, math.Float64bits(v))
@@ -141,6 +189,11 @@ func BenchmarkWide(b *testing.B) {
 		lines[i] = uint16(r.IntN(200))
 	}
 	dst, raw := make([]float64, n), make([]byte, 8*n)
+	counts, some := make([]uint8, 2050), make([]uint32, 300)
+	for i := range some {
+		some[i] = uint32(i * n / len(some))
+	}
+	Words(words, x, w, 1<<40)
 	for _, loop := range []struct {
 		name string
 		run  func()
@@ -150,6 +203,11 @@ func BenchmarkWide(b *testing.B) {
 		{"Marked", func() { Marked(rows, lines, at, marks) }},
 		{"Copy", func() { Copy(dst, x) }},
 		{"Most", func() { Most(x, math.MaxUint64) }},
+		{"Tally", func() {
+			for range n / len(some) {
+				Tally(counts, words, some, func(uint64) {})
+			}
+		}},
 		{"Quotients", func() { Quotients(dst, raw, 1000) }},
 	} {
 		for _, on := range []bool{true, false} {
@@ -161,8 +219,8 @@ func BenchmarkWide(b *testing.B) {
 				if on && !has {
 					b.Skip("this processor has no AVX-512")
 				}
-				defer func(was bool) { has = was }(has)
-				has = on
+				defer func(h, t bool) { has, hasTally = h, t }(has, hasTally)
+				has, hasTally = on, on && hasTally
 				for b.Loop() {
 					loop.run()
 				}
