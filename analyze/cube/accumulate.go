@@ -76,7 +76,7 @@ type stock struct {
 	over   bool // a counter ran over
 
 	// Of a dense family: the leaves that have values are numbered by slots.
-	slots  []uint16 // by leaf: its slot, or noSlot
+	slots  []uint32 // by leaf: its slot, of 16 bits, or noSlot
 	owners []uint32 // by slot: its leaf; that of noSlot is none
 	slabs  []*slab  // by metric
 }
@@ -277,6 +277,13 @@ func (r *leafRows) slotsOf(v *valueColumn) []uint16 {
 
 // find finds the leaves of a chunk's rows. Frozen, there are no new ones.
 func (r *leafRows) find(o *leafSorter, s *stock, c *chunk, frozen bool) (err error) {
+	if s.f.shares != nil {
+		if o.small, err = s.f.smallKeys(o.small, c); err != nil {
+			return err
+		}
+		r.ids, err = s.table.smallNumbers(r.ids, o.small, frozen)
+		return err
+	}
 	if o.keys, err = s.f.keys(o.keys, c); err != nil {
 		return err
 	}

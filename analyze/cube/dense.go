@@ -109,21 +109,21 @@ const noSlot = 0
 // slotOf returns the slot of a leaf, giving it one where it has none.
 func (s *stock) slotOf(leaf uint32) uint16 {
 	if s.slots[leaf] == noSlot {
-		s.slots[leaf] = uint16(len(s.owners))
+		s.slots[leaf] = uint32(len(s.owners))
 		s.owners = append(s.owners, leaf)
 	}
-	return s.slots[leaf]
+	return uint16(s.slots[leaf])
 }
 
 // settle gives each row the slot of its leaf.
 func (s *stock) settle(dst []uint16, leaves []uint32, c *chunk) []uint16 {
 	dst = sized(dst, len(leaves))
+	if !wide.Settle(dst, leaves, c.state, outcomeBits, s.slots) {
+		return dst
+	}
 	for row, leaf := range leaves {
-		dst[row] = noSlot
 		if c.ok(row) {
-			if dst[row] = s.slots[leaf]; dst[row] == noSlot {
-				dst[row] = s.slotOf(leaf)
-			}
+			dst[row] = s.slotOf(leaf)
 		}
 	}
 	return dst
@@ -133,7 +133,7 @@ func (s *stock) settle(dst []uint16, leaves []uint32, c *chunk) []uint16 {
 func (s *stock) slotsOf(dst []uint16, leaves []uint32) []uint16 {
 	dst = sized(dst, len(leaves))
 	for row, leaf := range leaves {
-		dst[row] = s.slots[leaf]
+		dst[row] = uint16(s.slots[leaf])
 	}
 	return dst
 }

@@ -1,6 +1,9 @@
 package cube
 
-import "github.com/vreport/vreport/ingest/serving"
+import (
+	"github.com/vreport/vreport/ingest/serving"
+	"github.com/vreport/vreport/ingest/wide"
+)
 
 // A gatherer is the taker of a second scan that has to find out where rows
 // belong.
@@ -148,9 +151,7 @@ func (g *batchGatherer) values(v *serving.Vector, n int) ([]float64, serving.Bit
 		return v.Floats[v.Offsets[0]:v.Offsets[n]], nil
 	case serving.KindCount:
 		g.numbers = sized(g.numbers, n)
-		for i, x := range v.Ints[:n] {
-			g.numbers[i] = float64(x)
-		}
+		wide.Floats(g.numbers, v.Ints[:n])
 		return g.numbers, v.Valid
 	}
 	return v.Floats[:n], v.Valid
@@ -215,7 +216,7 @@ func (f *leafFinder) place(_ int, b *serving.Batch, used []bool, slots [][]uint1
 		clear(slots[k])
 		for at, leaf := range r.ids {
 			if c.ok(at) {
-				slots[k][c.sel[at]] = s.slots[leaf]
+				slots[k][c.sel[at]] = uint16(s.slots[leaf])
 			}
 		}
 	}

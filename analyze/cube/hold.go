@@ -1,7 +1,6 @@
 package cube
 
 import (
-	"math"
 	"math/bits"
 	"sync"
 
@@ -145,9 +144,10 @@ func (h *hold) want(m int, p *pending) {
 
 // hits are the values of a column that are wanted.
 type hits struct {
-	at  []uint32 // the slot, or the place of its bucket in the flags
-	row []uint32 // of flagged ones: where they stand in the column
-	x   []float64
+	at   []uint32 // the slot, or the place of its bucket in the flags
+	row  []uint32 // of flagged ones: where they stand in the column
+	rare []uint32 // where there are values beyond the window
+	x    []float64
 }
 
 // A roughColumn is the values of a column as rough bits are looked up, for all
@@ -172,15 +172,9 @@ func (h *hold) keepFlagged(x []float64, rough *roughColumn, slots []uint16, vali
 	f := h.flags
 	rough.load(f, x)
 	rows := f.candidates(rough.k, slots, found)
-	hitAt, n := found.at, 0
-	shift, base, width, stride := f.Shift&63, f.Base, f.Width, uint32(f.stride())<<6
-	for _, i := range rows {
-		// There is no bit beyond the window.
-		at := uint32(slots[i])*stride + uint32(min(math.Float64bits(x[i])>>shift-base, width))
-		rows[n], hitAt[n] = i, at
-		n += int(f.bits[at>>6] >> (at & 63) & 1)
-	}
-	if f.beyond && !h.keepRare(x, slots, valid) {
+	hitAt := found.at
+	n := wide.Wanted(rows, hitAt[:len(rows)], slots, x, f.Window, uint32(f.stride())<<6, f.bits) // none beyond the window has a bit
+	if f.beyond && !h.keepRare(x, slots, valid, found) {
 		return false
 	}
 	h.mu.Lock() // once a column: an atomic counter for each value waits for the cache each time
@@ -205,13 +199,11 @@ func (f *flags) candidates(k, slots []uint16, found *hits) []uint32 {
 }
 
 // keepRare takes the wanted values beyond the window.
-func (h *hold) keepRare(x []float64, slots []uint16, valid serving.Bitmap) bool {
-	f := h.flags
-	for i, v := range x {
-		if math.Float64bits(v)>>f.Shift-f.Base < f.Width || v == 0 || slots[i] == noSlot {
-			continue
-		}
-		if !isFinite(v) || valid != nil && !valid.Get(i) {
+func (h *hold) keepRare(x []float64, slots []uint16, valid serving.Bitmap, found *hits) bool {
+	found.rare = sized(found.rare, len(x))
+	for _, i := range found.rare[:wide.Outside(found.rare, x, h.flags.Window)] {
+		v := x[i]
+		if slots[i] == noSlot || !isFinite(v) || valid != nil && !valid.Get(int(i)) {
 			continue
 		}
 		slot, ok := h.wanted[h.stock.owners[slots[i]]].slot(h.stock.f.scale.index(v))

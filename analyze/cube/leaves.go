@@ -2,9 +2,11 @@ package cube
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/vreport/vreport/ingest/serving"
+	"github.com/vreport/vreport/ingest/wide"
 )
 
 // An axis is a dimension as a grouping shows it: with its names folded.
@@ -30,8 +32,9 @@ type view struct {
 // of two scans, and the cells of a coarser grouping are sums of its leaves.
 type family struct {
 	axes   []axis
-	stride []uint64 // of the axes in a leaf's key; the first is the most significant
-	size   uint64   // of the key space
+	stride []uint64   // of the axes in a leaf's key; the first is the most significant
+	size   uint64     // of the key space
+	shares [][]uint32 // where it is small: what each code of each axis adds to a key, and noLevel
 	timed  bool
 	coarse bool // made for the cross of Plan.Explore alone
 	scale  scale
@@ -171,6 +174,18 @@ func (f *family) setStrides() {
 		f.stride[i] = f.size
 		f.size *= uint64(max(len(f.axes[i].lv.list), 1))
 	}
+	if f.size > denseKeys {
+		return
+	}
+	f.shares = make([][]uint32, len(f.axes))
+	for i, a := range f.axes {
+		f.shares[i] = make([]uint32, len(a.lv.of))
+		for k, level := range a.lv.of {
+			if f.shares[i][k] = level; level&noLevel == 0 {
+				f.shares[i][k] = level * uint32(f.stride[i])
+			}
+		}
+	}
 }
 
 // key returns the view's cell that a leaf is part of. Keys order cells as their
@@ -195,53 +210,65 @@ func (v *view) levels(key uint64) []int {
 	return out
 }
 
-// keyRows is how many rows get their keys at a time: they stay in the nearest cache
-// from one axis to the next.
-const keyRows = 2 << 10
-
 // keys returns the leaf key of each row of a chunk. It fails on a code that the
 // levels do not know: the source is not what it was.
 func (f *family) keys(dst []uint64, c *chunk) ([]uint64, error) {
 	dst = sized(dst, c.n)
 	clear(dst)
-	for from := 0; from < c.n; from += keyRows {
-		to := min(from+keyRows, c.n)
-		for i, a := range f.axes {
-			codes := c.codes[a.dim]
-			if codes != nil {
-				codes = codes[from:to]
-			}
-			if !a.lv.addKeys(dst[from:to], codes, f.stride[i]) {
+	for i, a := range f.axes {
+		codes, of, stride := c.codes[a.dim], a.lv.of, f.stride[i]
+		if codes == nil {
+			if len(of) == 0 || of[0]&noLevel != 0 {
 				return dst, errChanged
 			}
+			for row := range dst {
+				dst[row] += uint64(of[0]) * stride
+			}
+			continue
+		}
+		seen := uint32(0)
+		for row, code := range codes[:len(dst)] {
+			k := uint(code + 1)
+			if k >= uint(len(of)) {
+				return dst, errChanged
+			}
+			seen |= of[k]
+			dst[row] += uint64(of[k]) * stride
+		}
+		if seen&noLevel != 0 {
+			return dst, errChanged
 		}
 	}
 	return dst, nil
 }
 
-// addKeys adds the level of each code, times stride, to a key; no codes are rows
-// without a value. It is false where a level is not known.
-func (l *levels) addKeys(dst []uint64, codes []int32, stride uint64) bool {
-	of := l.of
-	if codes == nil {
-		if len(of) == 0 || of[0]&noLevel != 0 {
-			return false
+// keyRows is how many rows get their keys at a time: they stay in the nearest cache
+// from one axis to the next.
+const keyRows = 4 << 10
+
+// smallKeys is keys where the key space is small.
+func (f *family) smallKeys(dst []uint32, c *chunk) ([]uint32, error) {
+	dst = sized(dst, c.n)
+	clear(dst)
+	for from := 0; from < c.n; from += keyRows {
+		to := min(from+keyRows, c.n)
+		for i, a := range f.axes {
+			codes, add := c.codes[a.dim], f.shares[i]
+			if codes == nil {
+				if len(add) == 0 || add[0]&noLevel != 0 {
+					return dst, errChanged
+				}
+				for row := from; row < to && add[0] > 0; row++ {
+					dst[row] += add[0]
+				}
+				continue
+			}
+			if seen, ok := wide.AddLevels(dst[from:to], codes[from:to], add); !ok || seen&noLevel != 0 {
+				return dst, errChanged
+			}
 		}
-		for row := range dst {
-			dst[row] += uint64(of[0]) * stride
-		}
-		return true
 	}
-	seen := uint32(0)
-	for row, code := range codes[:len(dst)] {
-		k := uint(code + 1)
-		if k >= uint(len(of)) {
-			return false
-		}
-		seen |= of[k]
-		dst[row] += uint64(of[k]) * stride
-	}
-	return seen&noLevel == 0
+	return dst, nil
 }
 
 // A keyTable numbers the leaf keys of a family in the order they come.
@@ -261,22 +288,9 @@ func newKeyTable(size uint64) keyTable {
 // numbers turns keys into numbers; new keys get one unless frozen.
 func (t *keyTable) numbers(dst []uint32, keys []uint64, frozen bool) ([]uint32, error) {
 	dst = sized(dst, len(keys))
-	if t.dense != nil {
-		for i, k := range keys {
-			n := t.dense[k]
-			if n == 0 {
-				if frozen {
-					return dst, errChanged
-				}
-				n = t.add(k)
-			}
-			dst[i] = n - 1
-		}
-		return dst, nil
-	}
 	for i, k := range keys {
-		n, ok := t.other[k]
-		if !ok {
+		n := t.number(k)
+		if n == 0 {
 			if frozen {
 				return dst, errChanged
 			}
@@ -286,6 +300,38 @@ func (t *keyTable) numbers(dst []uint32, keys []uint64, frozen bool) ([]uint32, 
 	}
 	return dst, nil
 }
+
+// number returns the number of a key, counted from 1; 0 where it has none.
+func (t *keyTable) number(k uint64) uint32 {
+	if t.dense != nil {
+		return t.dense[k]
+	}
+	return t.other[k]
+}
+
+// smallNumbers is numbers of the keys of a small space.
+func (t *keyTable) smallNumbers(dst, keys []uint32, frozen bool) ([]uint32, error) {
+	dst = sized(dst, len(keys))
+	if wide.Find(dst, keys, t.dense) > 0 {
+		return dst, nil
+	}
+	for i, k := range keys {
+		if dst[i] != noNumber {
+			continue
+		}
+		if t.dense[k] == 0 {
+			if frozen {
+				return dst, errChanged
+			}
+			t.add(uint64(k))
+		}
+		dst[i] = t.dense[k] - 1
+	}
+	return dst, nil
+}
+
+// noNumber is what wide.Find says of a key without a number.
+const noNumber = math.MaxUint32
 
 func (t *keyTable) add(k uint64) uint32 {
 	t.keys = append(t.keys, k)

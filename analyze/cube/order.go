@@ -11,6 +11,7 @@ type leafOrder struct {
 // A leafSorter makes leaf orders.
 type leafSorter struct {
 	keys  []uint64
+	small []uint32 // keys of a small space
 	count []uint32
 	every []uint32 // 0, 1, 2, …
 }

@@ -286,16 +286,11 @@ func (c *chunk) addMetric(b *serving.Batch, m int) {
 func (c *chunk) appendWhole(dst []float64, b *serving.Batch, m int) []float64 {
 	v := &b.Cols[c.lay.metrics[m].col]
 	at := len(dst)
-	if v.Kind == serving.KindCount {
-		for _, x := range v.Ints[:b.N] {
-			dst = append(dst, float64(x))
-		}
-		missingRows(v.Valid, b.N, func(i int) { dst[at+i] = math.NaN() })
-		return dst
-	}
 	dst = slices.Grow(dst, b.N)[:at+b.N]
 	// What stands in rows without a value is no value: it may be anything.
-	if !wide.Copy(dst[at:], v.Floats[:b.N]) {
+	if v.Kind == serving.KindCount {
+		wide.Floats(dst[at:], v.Ints[:b.N])
+	} else if !wide.Copy(dst[at:], v.Floats[:b.N]) {
 		for i, x := range v.Floats[:b.N] {
 			if !isFinite(x) && v.Has(i) {
 				dst[at+i] = c.notFinite(b, m, int32(i))
@@ -477,7 +472,7 @@ func (c *chunk) addOrderly(b *serving.Batch) bool {
 
 // endsBefore reports that arrival + e2e is not after a time; false says nothing.
 func endsBefore(arrival int64, e2e float64, end int64) bool {
-	const most = 1 << 60
+	const most = 1 << 62 // later than any time since the epoch
 	return e2e >= 0 && e2e < 1e6 && arrival > -most && arrival < most && arrival+int64(e2e*1e9)+1 <= end
 }
 

@@ -17,17 +17,11 @@ func allFine(kind serving.ColumnKind, v *serving.Vector, n int) bool {
 	case serving.KindNumber:
 		return noneOff(v.Floats[:n], signBit-1)
 	case serving.KindCount:
-		var all int64
-		for _, x := range v.Ints[:n] {
-			all |= x
-		}
+		all, _ := wide.Bits(v.Ints[:n])
 		return all >= 0
 	case serving.KindTime:
-		var all int64
-		for _, x := range v.Ints[:n] {
-			all |= x & -x // negative for BadInt alone
-		}
-		return all >= 0
+		_, lowest := wide.Bits(v.Ints[:n])
+		return lowest >= 0 // but for BadInt
 	}
 	return kind == serving.KindText
 }

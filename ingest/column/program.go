@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/vreport/vreport/ingest/serving"
+	"github.com/vreport/vreport/ingest/wide"
 )
 
 // BadInt stands for a count or an instant that a decoder could not convert: a
@@ -335,6 +336,7 @@ func (g *Program) streamedOnly(name string) (int, bool) {
 		n.in = append(n.in, k)
 	}
 	plan := g.plan
+	var zero []uint64 // a bit a row
 	n.run = func(f *frame, in []*serving.Vector, out *serving.Vector) {
 		out.Floats, out.Offsets = in[0].Floats, in[0].Offsets
 		both(f.N, out, in[0])
@@ -343,10 +345,14 @@ func (g *Program) streamedOnly(name string) (int, bool) {
 			dropped = dropZeros(out.Valid, in[s], f.N)
 		}
 		if o >= 0 {
-			for i, x := range in[0].Floats[:f.N] {
-				if x == 0 && in[o].Codes[i] != int32(serving.OK) && out.Valid.Get(i) {
-					out.Valid.Clear(i)
-					f.problem("ttft 0", i, f.node.name, "TTFT of 0 s of a request that did not go well: not measured")
+			zero = grow(zero, len(out.Valid))
+			wide.Zeros(zero, in[0].Floats[:f.N])
+			for w, valid := range out.Valid {
+				for left := zero[w] & valid; left != 0; left &= left - 1 {
+					if i := w<<6 + bits.TrailingZeros64(left); in[o].Codes[i] != int32(serving.OK) {
+						out.Valid.Clear(i)
+						f.problem("ttft 0", i, f.node.name, "TTFT of 0 s of a request that did not go well: not measured")
+					}
 				}
 			}
 		}

@@ -74,23 +74,92 @@ func Coarse(dst []uint16, x []float64, w Window, coarse uint) {
 // LineBits is the size of a line of Marked: 1<<LineBits bits.
 const LineBits = 9
 
-// Marked lists the i for which bit at[i] of line lines[i] is set, ascending, in dst,
-// which must be as long as at, and returns how many they are. A line is
-// 1<<LineBits bits of marks; there must be all lines that are asked for.
-func Marked(dst []uint32, lines, at []uint16, marks []uint64) int {
+// Marked lists the i for which bit at[i] of line lines[i] is set, ascending, in rows,
+// which must be as long as at, and returns how many there are. A line is 1<<LineBits
+// bits of marks; there must be all lines that are asked for.
+func Marked(rows []uint32, lines, at []uint16, marks []uint64) int {
 	n, found := 0, 0
 	if has && len(at) >= 16 && len(marks) > 0 {
 		n = len(at) &^ 15
-		_, _ = dst[len(at)-1], lines[n-1]
-		found = marked16(&dst[0], &lines[0], &at[0], n, &marks[0], uint64(2*len(marks)-1))
+		_, _ = rows[len(at)-1], lines[n-1]
+		found = marked16(&rows[0], &lines[0], &at[0], n, &marks[0], uint64(2*len(marks)-1))
 	}
-	dst, lines = dst[:len(at)], lines[:len(at)]
+	rows, lines = rows[:len(at)], lines[:len(at)]
 	for i := n; i < len(at); i++ {
 		bit := uint32(lines[i])<<LineBits + uint32(at[i])
-		dst[found] = uint32(i)
+		rows[found] = uint32(i)
 		found += int(marks[bit>>6] >> (bit & 63) & 1)
 	}
 	return found
+}
+
+// Outside lists the i for which x[i] is neither in the window nor zero, ascending, in
+// dst, which must be as long as x, and returns how many they are. NaN is outside.
+func Outside(dst []uint32, x []float64, w Window) int {
+	n, found := 0, 0
+	if has && len(x) >= 8 {
+		n = len(x) &^ 7
+		_ = dst[len(x)-1]
+		found = outside8(&dst[0], &x[0], n, uint64(w.Shift&63), w.Base, w.Width)
+	}
+	dst = dst[:len(x)]
+	for i := n; i < len(x); i++ {
+		dst[found] = uint32(i)
+		found += one(bucketOf(x[i], w) == w.Width && x[i] != 0)
+	}
+	return found
+}
+
+// bucketOf returns the bucket of a value in a window, Width where it is outside.
+func bucketOf(x float64, w Window) uint64 {
+	return min(math.Float64bits(x)>>(w.Shift&63)-w.Base, w.Width)
+}
+
+// Zeros sets the bits of dst whose x is zero, of either sign, and clears the others
+// of the words it takes for x.
+func Zeros(dst []uint64, x []float64) {
+	n := 0
+	if has && len(x) >= 64 {
+		n = len(x) &^ 63
+		_ = dst[n/64-1]
+		zeros8(&dst[0], &x[0], n)
+	}
+	for i := n; i < len(x); i += 64 {
+		word := uint64(0)
+		for k, v := range x[i:min(i+64, len(x))] {
+			word |= uint64(one(v == 0)) << k
+		}
+		dst[i/64] = word
+	}
+}
+
+// Floats writes whole numbers as floating point, rounded to the nearest.
+func Floats(dst []float64, x []int64) {
+	n := 0
+	if has && len(x) >= 8 {
+		n = len(x) &^ 7
+		_ = dst[n-1]
+		floats8(&dst[0], &x[0], n)
+	}
+	dst = dst[n:len(x)]
+	for i, v := range x[n:] {
+		dst[i] = float64(v)
+	}
+}
+
+// Bits returns which bits any of x have, and which is the lowest of any: the least
+// int64 is the only one whose lowest bit is the sign.
+func Bits(x []int64) (all, lowest int64) {
+	n := 0
+	if has && len(x) >= 8 {
+		n = len(x) &^ 7
+		all, lowest = bits8(&x[0], n)
+	}
+	for _, v := range x[n:] {
+		all |= v
+		lowest |= v & -v
+	}
+	return all, lowest
 }
 
 // Copy copies src to dst and reports whether all of it are finite numbers.

@@ -17,11 +17,36 @@ func words8(dst *uint64, x *float64, n int, shift, base, width uint64, unit floa
 //go:noescape
 func coarse8(dst *uint16, x *float64, n int, shift, base, last, coarse uint64)
 
-// marked16 takes no half-words of marks beyond last. It writes sixteen values to dst
-// from each place on that one belongs to: there are as many that are not decided yet.
-//
+// Those that list write as many values at a time as are in their names, from the
+// next place on: there are as many that are not decided yet. last bounds what is
+// read of a table, whatever the numbers say: its last element, or half-word.
+
 //go:noescape
-func marked16(dst *uint32, lines, at *uint16, n int, marks *uint64, last uint64) int
+func marked16(rows *uint32, lines, at *uint16, n int, marks *uint64, last uint64) int
+
+//go:noescape
+func outside8(dst *uint32, x *float64, n int, shift, base, width uint64) int
+
+//go:noescape
+func zeros8(dst *uint64, x *float64, n int)
+
+//go:noescape
+func floats8(dst *float64, x *int64, n int)
+
+//go:noescape
+func bits8(x *int64, n int) (all, lowest int64)
+
+//go:noescape
+func addLevels16(dst *uint32, codes *int32, n int, add *uint32, size uint64) (seen uint32, ok bool)
+
+//go:noescape
+func find16(dst, keys *uint32, n int, table *uint32, last uint64) uint32
+
+//go:noescape
+func settle16(dst *uint16, leaves *uint32, state *uint8, n int, look uint64, slots *uint32, last uint64) bool
+
+//go:noescape
+func wanted8(rows, at *uint32, n int, lines *uint16, x *float64, shift, base, width, stride uint64, set *uint64, last uint64) int
 
 // copy8 returns the largest of the bits without their sign, shifted left.
 //

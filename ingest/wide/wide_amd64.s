@@ -98,15 +98,14 @@ DATA sixteen<>+56(SB)/4, $14
 DATA sixteen<>+60(SB)/4, $15
 GLOBL sixteen<>(SB), RODATA|NOPTR, $64
 
-// func marked16(dst *uint32, lines, at *uint16, n int, marks *uint64, last uint64) int
+// func marked16(rows *uint32, lines, at *uint16, n int, marks *uint64, last uint64) int
 TEXT ·marked16(SB), NOSPLIT, $0-56
-	MOVQ         dst+0(FP), DI
+	MOVQ         rows+0(FP), DI
 	MOVQ         lines+8(FP), R8
 	MOVQ         at+16(FP), R9
 	MOVQ         n+24(FP), CX
 	MOVQ         marks+32(FP), SI
-	MOVQ         last+40(FP), R10
-	VPBROADCASTD R10, Z2
+	VPBROADCASTD last+40(FP), Z2
 	MOVL         $1, R10
 	VPBROADCASTD R10, Z3
 	MOVL         $31, R10
@@ -118,9 +117,9 @@ TEXT ·marked16(SB), NOSPLIT, $0-56
 	XORQ         BX, BX                      // found
 
 marked:
-	VPMOVZXWD     (R8)(AX*2), Z10
+	VPMOVZXWD     (R8)(AX*2), Z9
 	VPMOVZXWD     (R9)(AX*2), Z11
-	VPSLLD        $9, Z10, Z10
+	VPSLLD        $9, Z9, Z10
 	VPADDD        Z11, Z10, Z10              // bit
 	VPSRLD        $5, Z10, Z12               // half-word it is in
 	VPMINUD       Z2, Z12, Z12
@@ -131,7 +130,7 @@ marked:
 	VPSRLVD       Z10, Z13, Z13
 	VPTESTMD      Z3, Z13, K2
 	VPCOMPRESSD.Z Z6, K2, Z14
-	VMOVDQU32     Z14, (DI)(BX*4)            // found is AX at most: there is room
+	VMOVDQU32     Z14, (DI)(BX*4)
 	KMOVW         K2, R11
 	POPCNTL       R11, R11
 	ADDQ          R11, BX
@@ -141,6 +140,115 @@ marked:
 	JLT           marked
 
 	MOVQ BX, ret+48(FP)
+	VZEROUPPER
+	RET
+
+// func outside8(dst *uint32, x *float64, n int, shift, base, width uint64) int
+TEXT ·outside8(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), DI
+	MOVQ         x+8(FP), SI
+	MOVQ         n+16(FP), CX
+	VMOVQ        shift+24(FP), X1
+	VPBROADCASTQ base+32(FP), Z2
+	VPBROADCASTQ width+40(FP), Z3
+	MOVL         $8, R10
+	VPBROADCASTD R10, Y5
+	VMOVDQU32    sixteen<>(SB), Y6           // i
+	XORQ         AX, AX
+	XORQ         BX, BX                      // found
+
+outside:
+	VMOVDQU64     (SI)(AX*8), Z10
+	VPSRLQ        X1, Z10, Z12
+	VPSUBQ        Z2, Z12, Z12
+	VPCMPUQ       $5, Z3, Z12, K1            // not in the window
+	VPADDQ        Z10, Z10, Z13
+	VPTESTMQ      Z13, Z13, K1, K2           // nor zero
+	VPCOMPRESSD.Z Y6, K2, Y14
+	VMOVDQU32     Y14, (DI)(BX*4)
+	KMOVB         K2, R11
+	POPCNTL       R11, R11
+	ADDQ          R11, BX
+	VPADDD        Y5, Y6, Y6
+	ADDQ          $8, AX
+	CMPQ          AX, CX
+	JLT           outside
+
+	MOVQ BX, ret+48(FP)
+	VZEROUPPER
+	RET
+
+// func zeros8(dst *uint64, x *float64, n int)
+TEXT ·zeros8(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ n+16(FP), CX
+	XORQ AX, AX
+
+zeros:
+	VMOVDQU64 (SI)(AX*8), Z10
+	VPADDQ    Z10, Z10, Z10
+	VPTESTNMQ Z10, Z10, K1
+	KMOVB     K1, R11
+	MOVB      R11, (DI)
+	INCQ      DI
+	ADDQ      $8, AX
+	CMPQ      AX, CX
+	JLT       zeros
+
+	VZEROUPPER
+	RET
+
+// func floats8(dst *float64, x *int64, n int)
+TEXT ·floats8(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ n+16(FP), CX
+	XORQ AX, AX
+
+floats:
+	VCVTQQ2PD (SI)(AX*8), Z10
+	VMOVUPD   Z10, (DI)(AX*8)
+	ADDQ      $8, AX
+	CMPQ      AX, CX
+	JLT       floats
+
+	VZEROUPPER
+	RET
+
+// func bits8(x *int64, n int) (all, lowest int64)
+TEXT ·bits8(SB), NOSPLIT, $0-32
+	MOVQ   x+0(FP), SI
+	MOVQ   n+8(FP), CX
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	XORQ   AX, AX
+
+bits:
+	VMOVDQU64 (SI)(AX*8), Z10
+	VPORQ     Z10, Z0, Z0
+	VPSUBQ    Z10, Z2, Z11
+	VPANDQ    Z10, Z11, Z11
+	VPORQ     Z11, Z1, Z1
+	ADDQ      $8, AX
+	CMPQ      AX, CX
+	JLT       bits
+
+	VEXTRACTI64X4 $1, Z0, Y10
+	VPORQ         Y10, Y0, Y0
+	VEXTRACTI64X2 $1, Y0, X10
+	VPORQ         X10, X0, X0
+	VPSRLDQ       $8, X0, X10
+	VPORQ         X10, X0, X0
+	VMOVQ         X0, all+16(FP)
+	VEXTRACTI64X4 $1, Z1, Y10
+	VPORQ         Y10, Y1, Y1
+	VEXTRACTI64X2 $1, Y1, X10
+	VPORQ         X10, X1, X1
+	VPSRLDQ       $8, X1, X10
+	VPORQ         X10, X1, X1
+	VMOVQ         X1, lowest+24(FP)
 	VZEROUPPER
 	RET
 

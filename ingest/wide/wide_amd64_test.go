@@ -119,6 +119,35 @@ func compareLoops(t *testing.T, r *rand.Rand, n int) {
 		dst := make([]uint32, n)
 		return dst[:Marked(dst, lines, at, marks)]
 	})
+	check(t, "Outside", slices.Equal, func() []uint32 {
+		dst := make([]uint32, n)
+		return dst[:Outside(dst, x, w)]
+	})
+	check(t, "Zeros", slices.Equal, func() []uint64 {
+		dst := make([]uint64, (n+63)/64)
+		for i := range dst {
+			dst[i] = 0xaaaa
+		}
+		Zeros(dst, x)
+		return dst
+	})
+	ints := make([]int64, n)
+	for i := range ints {
+		ints[i] = int64(r.Uint64()) >> r.IntN(64)
+		if r.IntN(50) == 0 {
+			ints[i] = math.MinInt64
+		}
+	}
+	check(t, "Floats", sameBits, func() []float64 {
+		dst := make([]float64, n)
+		Floats(dst, ints)
+		return dst
+	})
+	check(t, "Bits", func(a, b [2]int64) bool { return a == b }, func() [2]int64 {
+		all, lowest := Bits(ints)
+		return [2]int64{all, lowest}
+	})
+	compareRows(t, r, x, w)
 	for _, from := range [][]float64{x, make([]float64, n)} {
 		type copied struct {
 			x      []float64
@@ -172,6 +201,82 @@ func compareLoops(t *testing.T, r *rand.Rand, n int) {
 	})
 }
 
+// compareRows does it for the loops that say where rows belong.
+func compareRows(t *testing.T, r *rand.Rand, x []float64, w Window) {
+	n := len(x)
+	add := make([]uint32, 1+r.IntN(40))
+	for i := range add {
+		add[i] = r.Uint32() >> r.IntN(32)
+	}
+	codes := make([]int32, n)
+	for i := range codes {
+		codes[i] = int32(r.IntN(len(add))) - 1
+	}
+	type added struct {
+		dst  []uint32
+		seen uint32
+		ok   bool
+	}
+	for _, bad := range []bool{false, true} {
+		if bad && n > 0 {
+			codes[r.IntN(n)] = []int32{-2, int32(len(add)) - 1, math.MaxInt32, math.MinInt32}[r.IntN(4)]
+		}
+		check(t, "AddLevels", func(a, b added) bool {
+			return a.ok == b.ok && (!a.ok || a.seen == b.seen && slices.Equal(a.dst, b.dst))
+		}, func() added {
+			dst := make([]uint32, n)
+			for i := range dst {
+				dst[i] = uint32(i)
+			}
+			seen, ok := AddLevels(dst, codes, add)
+			return added{dst, seen, ok}
+		})
+	}
+	keys, state := make([]uint32, n), make([]uint8, n)
+	for i := range keys {
+		keys[i], state[i] = uint32(r.IntN(len(add))), uint8(r.IntN(64))
+	}
+	type found struct {
+		dst   []uint32
+		least uint32
+	}
+	check(t, "Find", func(a, b found) bool { return a.least == b.least && slices.Equal(a.dst, b.dst) }, func() found {
+		dst := make([]uint32, n)
+		return found{dst, Find(dst, keys, add)}
+	})
+	slots := make([]uint32, len(add))
+	for i := range slots {
+		slots[i] = uint32(r.IntN(1<<16) >> r.IntN(17))
+	}
+	type settled struct {
+		dst     []uint16
+		missing bool
+	}
+	check(t, "Settle", func(a, b settled) bool { return a.missing == b.missing && slices.Equal(a.dst, b.dst) }, func() settled {
+		dst := make([]uint16, n)
+		return settled{dst, Settle(dst, keys, state, 7, slots)}
+	})
+	stride := uint32(w.Width+63)&^63 + 64
+	set := make([]uint64, uint32(len(add))*stride/64)
+	for i := range set {
+		set[i] = r.Uint64()
+	}
+	lines, every := make([]uint16, n), 1+r.IntN(4)
+	for i := range lines {
+		lines[i] = uint16(keys[i])
+	}
+	check(t, "Wanted", slices.Equal, func() []uint32 {
+		rows, at := make([]uint32, 0, n), make([]uint32, n)
+		for i := range n {
+			if i%every == 0 || i == n-1 {
+				rows = append(rows, uint32(i))
+			}
+		}
+		k := Wanted(rows, at, lines, x, w, stride, set)
+		return append(rows[:k], at[:k]...)
+	})
+}
+
 func BenchmarkWide(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 1))
 	const n = 16 << 10
@@ -180,7 +285,7 @@ func BenchmarkWide(b *testing.B) {
 		x[i] = math.Exp(r.NormFloat64())
 	}
 	w := Window{Shift: 45, Base: (1023 - 8) << 7, Width: 2048}
-	words, at, lines, rows := make([]uint64, n), make([]uint16, n), make([]uint16, n), make([]uint32, n)
+	words, at, lines, rows, of := make([]uint64, n), make([]uint16, n), make([]uint16, n), make([]uint32, n), make([]uint32, n)
 	marks := make([]uint64, 200<<LineBits/64)
 	for i := range marks {
 		marks[i] = r.Uint64() & r.Uint64()
@@ -193,7 +298,10 @@ func BenchmarkWide(b *testing.B) {
 	for i := range some {
 		some[i] = uint32(i * n / len(some))
 	}
-	Words(words, x, w, 1<<40)
+	ints, codes, keys, state, add := make([]int64, n), make([]int32, n), make([]uint32, n), make([]uint8, n), []uint32{1, 2, 3, 4, 5, 6, 7, 8}
+	for i := range codes {
+		codes[i], keys[i] = int32(r.IntN(7)), uint32(r.IntN(8))
+	}
 	for _, loop := range []struct {
 		name string
 		run  func()
@@ -203,6 +311,19 @@ func BenchmarkWide(b *testing.B) {
 		{"Marked", func() { Marked(rows, lines, at, marks) }},
 		{"Copy", func() { Copy(dst, x) }},
 		{"Most", func() { Most(x, math.MaxUint64) }},
+		{"Outside", func() { Outside(rows, x, w) }},
+		{"Zeros", func() { Zeros(words, x) }},
+		{"Floats", func() { Floats(dst, ints) }},
+		{"Bits", func() { Bits(ints) }},
+		{"AddLevels", func() { AddLevels(rows, codes, add) }},
+		{"Find", func() { Find(rows, keys, add) }},
+		{"Settle", func() { Settle(at, keys, state, 7, add) }},
+		{"Wanted", func() {
+			for i := range of {
+				of[i] = uint32(i)
+			}
+			Wanted(of, rows, lines, x, w, 64, marks)
+		}},
 		{"Tally", func() {
 			for range n / len(some) {
 				Tally(counts, words, some, func(uint64) {})

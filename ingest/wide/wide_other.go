@@ -8,12 +8,26 @@ func words8(dst *uint64, x *float64, n int, shift, base, width uint64, unit floa
 	panic("unreachable")
 }
 func coarse8(dst *uint16, x *float64, n int, shift, base, last, coarse uint64) { panic("unreachable") }
-func marked16(dst *uint32, lines, at *uint16, n int, marks *uint64, last uint64) int {
+func copy8(dst, src *float64, n int) uint64                                    { panic("unreachable") }
+func most8(x *float64, n int, look uint64) uint64                              { panic("unreachable") }
+func quotients8(dst *float64, b *byte, n int, div float64)                     { panic("unreachable") }
+func tally8(counts *uint8, words *uint64, rows *uint32, n int, full *[64]uint16, sum, lo, hi *uint64) (done, found int) {
 	panic("unreachable")
 }
-func copy8(dst, src *float64, n int) uint64                { panic("unreachable") }
-func most8(x *float64, n int, look uint64) uint64          { panic("unreachable") }
-func quotients8(dst *float64, b *byte, n int, div float64) { panic("unreachable") }
-func tally8(counts *uint8, words *uint64, rows *uint32, n int, full *[64]uint16, sum, lo, hi *uint64) (done, found int) {
+func marked16(rows *uint32, lines, at *uint16, n int, marks *uint64, last uint64) int {
+	panic("unreachable")
+}
+func outside8(dst *uint32, x *float64, n int, shift, base, width uint64) int { panic("unreachable") }
+func zeros8(dst *uint64, x *float64, n int)                                  { panic("unreachable") }
+func floats8(dst *float64, x *int64, n int)                                  { panic("unreachable") }
+func bits8(x *int64, n int) (all, lowest int64)                              { panic("unreachable") }
+func addLevels16(dst *uint32, codes *int32, n int, add *uint32, size uint64) (seen uint32, ok bool) {
+	panic("unreachable")
+}
+func find16(dst, keys *uint32, n int, table *uint32, last uint64) uint32 { panic("unreachable") }
+func settle16(dst *uint16, leaves *uint32, state *uint8, n int, look uint64, slots *uint32, last uint64) bool {
+	panic("unreachable")
+}
+func wanted8(rows, at *uint32, n int, lines *uint16, x *float64, shift, base, width, stride uint64, set *uint64, last uint64) int {
 	panic("unreachable")
 }

@@ -1,0 +1,88 @@
+package wide
+
+// The loops here say where rows belong.
+
+// AddLevels adds to each of dst what add has for its code: add[code+1]. It returns
+// the bits that any of these have, and whether all codes have one.
+func AddLevels(dst []uint32, codes []int32, add []uint32) (seen uint32, ok bool) {
+	n := 0
+	if has && len(dst) >= 16 && len(add) > 0 {
+		n = len(dst) &^ 15
+		_ = codes[n-1]
+		if seen, ok = addLevels16(&dst[0], &codes[0], n, &add[0], uint64(len(add))); !ok {
+			return seen, false
+		}
+	}
+	codes = codes[:len(dst)]
+	for i := n; i < len(dst); i++ {
+		k := uint(codes[i] + 1)
+		if k >= uint(len(add)) {
+			return seen, false
+		}
+		seen |= add[k]
+		dst[i] += add[k]
+	}
+	return seen, true
+}
+
+// Find writes table[key]-1 for each key, which must be in the table, and returns the
+// least of table[key].
+func Find(dst, keys, table []uint32) (least uint32) {
+	n := 0
+	least = 1<<32 - 1
+	if has && len(keys) >= 16 && len(table) > 0 {
+		n = len(keys) &^ 15
+		_ = dst[n-1]
+		least = find16(&dst[0], &keys[0], n, &table[0], uint64(len(table)-1))
+	}
+	dst = dst[:len(keys)]
+	for i := n; i < len(keys); i++ {
+		v := table[keys[i]]
+		least = min(least, v)
+		dst[i] = v - 1
+	}
+	return least
+}
+
+// Settle writes slots[leaf] for each leaf, 0 where any bit of look is set in the
+// row's state, and reports whether one of the others is 0, too. Slots fit 16 bits.
+func Settle(dst []uint16, leaves []uint32, state []uint8, look uint8, slots []uint32) (missing bool) {
+	n := 0
+	if has && len(leaves) >= 16 && len(slots) > 0 {
+		n = len(leaves) &^ 15
+		_, _ = dst[n-1], state[n-1]
+		missing = settle16(&dst[0], &leaves[0], &state[0], n, uint64(look), &slots[0], uint64(len(slots)-1))
+	}
+	dst, state = dst[:len(leaves)], state[:len(leaves)]
+	for i := n; i < len(leaves); i++ {
+		slot := slots[leaves[i]]
+		if state[i]&look != 0 {
+			dst[i] = 0
+			continue
+		}
+		dst[i] = uint16(slot)
+		missing = missing || slot == 0
+	}
+	return missing
+}
+
+// Wanted keeps those rows whose bit is set: bit lines[row]*stride+bucket of set, where
+// bucket is that of x[row] in the window, Width for values outside. Rows must
+// ascend. It writes the bits' numbers to at, which must be as long as rows, and
+// returns how many there are. There must be bits for all of them.
+func Wanted(rows, at []uint32, lines []uint16, x []float64, w Window, stride uint32, set []uint64) int {
+	n, found := 0, 0
+	if has && len(rows) > 8 && len(set) > 0 {
+		n = (len(rows) - 1) &^ 7 // wanted8 reads two lines at a time
+		_, _, _ = lines[rows[n]], x[rows[n]], at[len(rows)-1]
+		found = wanted8(&rows[0], &at[0], n, &lines[0], &x[0], uint64(w.Shift&63), w.Base, w.Width, uint64(stride), &set[0], uint64(2*len(set)-1))
+	}
+	at = at[:len(rows)]
+	for i := n; i < len(rows); i++ {
+		row := rows[i]
+		bit := uint32(lines[row])*stride + uint32(bucketOf(x[row], w))
+		rows[found], at[found] = row, bit
+		found += int(set[bit>>6] >> (bit & 63) & 1)
+	}
+	return found
+}

@@ -1,0 +1,178 @@
+#include "textflag.h"
+
+// In all of them AX counts the rows that are done and CX is how many there are.
+
+// func addLevels16(dst *uint32, codes *int32, n int, add *uint32, size uint64) (seen uint32, ok bool)
+TEXT ·addLevels16(SB), NOSPLIT, $0-45
+	MOVQ         dst+0(FP), DI
+	MOVQ         codes+8(FP), R8
+	MOVQ         n+16(FP), CX
+	MOVQ         add+24(FP), SI
+	MOVQ         size+32(FP), R9
+	VPBROADCASTD R9, Z2
+	DECQ         R9
+	VPBROADCASTD R9, Z3
+	MOVL         $1, R9
+	VPBROADCASTD R9, Z4
+	VPXORD       Z0, Z0, Z0                  // seen
+	KXORW        K3, K3, K3                  // codes that have none
+	XORQ         AX, AX
+
+levels:
+	VPADDD     (R8)(AX*4), Z4, Z10
+	VPCMPUD    $5, Z2, Z10, K2
+	KORW       K2, K3, K3
+	VPMINUD    Z3, Z10, Z10
+	KXNORW     K1, K1, K1
+	VPXORD     Z11, Z11, Z11
+	VPGATHERDD (SI)(Z10*4), K1, Z11
+	VPORD      Z11, Z0, Z0
+	VPADDD     (DI)(AX*4), Z11, Z11
+	VMOVDQU32  Z11, (DI)(AX*4)
+	ADDQ       $16, AX
+	CMPQ       AX, CX
+	JLT        levels
+
+	VEXTRACTI64X4 $1, Z0, Y10
+	VPORD         Y10, Y0, Y0
+	VEXTRACTI32X4 $1, Y0, X10
+	VPORD         X10, X0, X0
+	VPSRLDQ       $8, X0, X10
+	VPORD         X10, X0, X0
+	VPSRLDQ       $4, X0, X10
+	VPORD         X10, X0, X0
+	VMOVD         X0, R9
+	MOVL          R9, seen+40(FP)
+	KTESTW        K3, K3
+	SETEQ         ok+44(FP)
+	VZEROUPPER
+	RET
+
+// func find16(dst, keys *uint32, n int, table *uint32, last uint64) uint32
+TEXT ·find16(SB), NOSPLIT, $0-44
+	MOVQ         dst+0(FP), DI
+	MOVQ         keys+8(FP), R8
+	MOVQ         n+16(FP), CX
+	MOVQ         table+24(FP), SI
+	VPBROADCASTD last+32(FP), Z3
+	MOVL         $1, R9
+	VPBROADCASTD R9, Z4
+	VPTERNLOGD   $0xFF, Z0, Z0, Z0           // least
+	XORQ         AX, AX
+
+find:
+	VPMINUD    (R8)(AX*4), Z3, Z10
+	KXNORW     K1, K1, K1
+	VPXORD     Z11, Z11, Z11
+	VPGATHERDD (SI)(Z10*4), K1, Z11
+	VPMINUD    Z11, Z0, Z0
+	VPSUBD     Z4, Z11, Z11
+	VMOVDQU32  Z11, (DI)(AX*4)
+	ADDQ       $16, AX
+	CMPQ       AX, CX
+	JLT        find
+
+	VEXTRACTI64X4 $1, Z0, Y10
+	VPMINUD       Y10, Y0, Y0
+	VEXTRACTI32X4 $1, Y0, X10
+	VPMINUD       X10, X0, X0
+	VPSRLDQ       $8, X0, X10
+	VPMINUD       X10, X0, X0
+	VPSRLDQ       $4, X0, X10
+	VPMINUD       X10, X0, X0
+	VMOVD         X0, R9
+	MOVL          R9, ret+40(FP)
+	VZEROUPPER
+	RET
+
+// func settle16(dst *uint16, leaves *uint32, state *uint8, n int, look uint64, slots *uint32, last uint64) bool
+TEXT ·settle16(SB), NOSPLIT, $0-57
+	MOVQ         dst+0(FP), DI
+	MOVQ         leaves+8(FP), R8
+	MOVQ         state+16(FP), R9
+	MOVQ         n+24(FP), CX
+	VPBROADCASTD look+32(FP), Z2
+	MOVQ         slots+40(FP), SI
+	VPBROADCASTD last+48(FP), Z3
+	KXORW        K3, K3, K3                  // those that are missing
+	XORQ         AX, AX
+
+settle:
+	VPMINUD     (R8)(AX*4), Z3, Z10
+	KXNORW      K1, K1, K1
+	VPXORD      Z11, Z11, Z11
+	VPGATHERDD  (SI)(Z10*4), K1, Z11
+	VPMOVZXBD   (R9)(AX*1), Z12
+	VPTESTNMD   Z2, Z12, K2
+	VPTESTNMD   Z11, Z11, K2, K4
+	KORW        K4, K3, K3
+	VMOVDQA32.Z Z11, K2, Z11
+	VPMOVDW     Z11, (DI)(AX*2)
+	ADDQ        $16, AX
+	CMPQ        AX, CX
+	JLT         settle
+
+	KTESTW K3, K3
+	SETNE  ret+56(FP)
+	VZEROUPPER
+	RET
+
+// func wanted8(rows, at *uint32, n int, lines *uint16, x *float64, shift, base, width, stride uint64, set *uint64, last uint64) int
+TEXT ·wanted8(SB), NOSPLIT, $0-96
+	MOVQ         rows+0(FP), DI
+	MOVQ         at+8(FP), DX
+	MOVQ         n+16(FP), CX
+	MOVQ         lines+24(FP), R8
+	MOVQ         x+32(FP), R9
+	VMOVQ        shift+40(FP), X1
+	VPBROADCASTQ base+48(FP), Z2
+	VPBROADCASTQ width+56(FP), Z3
+	VPBROADCASTD stride+64(FP), Y4
+	MOVQ         set+72(FP), SI
+	VPBROADCASTD last+80(FP), Y5
+	MOVL         $1, R10
+	VPBROADCASTD R10, Y6
+	MOVL         $31, R10
+	VPBROADCASTD R10, Y7
+	MOVL         $0xFFFF, R10
+	VPBROADCASTD R10, Y8
+	XORQ         AX, AX
+	XORQ         BX, BX                      // found
+
+wanted:
+	VMOVDQU32     (DI)(AX*4), Y9
+	KXNORB        K1, K1, K1
+	VPXORQ        Z10, Z10, Z10
+	VPGATHERDQ    (R9)(Y9*8), K1, Z10
+	VPSRLQ        X1, Z10, Z10
+	VPSUBQ        Z2, Z10, Z10
+	VPMINUQ       Z3, Z10, Z10               // bucket
+	VPMOVQD       Z10, Y10
+	KXNORB        K1, K1, K1
+	VPXORD        Y11, Y11, Y11
+	VPGATHERDD    (R8)(Y9*2), K1, Y11        // its line, and the next one's above it
+	VPANDD        Y8, Y11, Y11
+	VPMULLD       Y4, Y11, Y11
+	VPADDD        Y11, Y10, Y10              // bit
+	VPSRLD        $5, Y10, Y12               // half-word it is in
+	VPMINUD       Y5, Y12, Y12
+	KXNORB        K1, K1, K1
+	VPXORD        Y13, Y13, Y13
+	VPGATHERDD    (SI)(Y12*4), K1, Y13
+	VPANDD        Y7, Y10, Y14
+	VPSRLVD       Y14, Y13, Y13
+	VPTESTMD      Y6, Y13, K2
+	VPCOMPRESSD.Z Y9, K2, Y14
+	VMOVDQU32     Y14, (DI)(BX*4)
+	VPCOMPRESSD.Z Y10, K2, Y14
+	VMOVDQU32     Y14, (DX)(BX*4)
+	KMOVB         K2, R11
+	POPCNTL       R11, R11
+	ADDQ          R11, BX
+	ADDQ          $8, AX
+	CMPQ          AX, CX
+	JLT           wanted
+
+	MOVQ BX, ret+88(FP)
+	VZEROUPPER
+	RET
