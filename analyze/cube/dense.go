@@ -121,9 +121,9 @@ func (s *stock) settle(dst []uint16, leaves []uint32, c *chunk) []uint16 {
 	if !wide.Settle(dst, leaves, c.state, outcomeBits, s.slots) {
 		return dst
 	}
-	for row, leaf := range leaves {
-		if c.ok(row) {
-			dst[row] = s.slotOf(leaf)
+	for row, slot := range dst {
+		if slot == noSlot && c.ok(row) {
+			dst[row] = s.slotOf(leaves[row])
 		}
 	}
 	return dst

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/vreport/vreport/ingest/serving"
+	"github.com/vreport/vreport/ingest/wide"
 )
 
 // A dimension turns rows into small codes while they are scanned and codes into
@@ -191,20 +192,15 @@ func appendText(dst []int32, v *serving.Vector, sel []int32) []int32 {
 	return dst
 }
 
+// fewBounds is how many bounds a value is compared with faster than it is looked up.
+const fewBounds = 16
+
 func (d *dimension) appendBuckets(dst []int32, v *serving.Vector, sel []int32) []int32 {
-	if v.Valid == nil && v.Kind == serving.KindCount {
+	if v.Kind == serving.KindCount && isAll(sel) && len(d.bounds) <= fewBounds {
 		at := len(dst)
 		dst = slices.Grow(dst, len(sel))[:at+len(sel)]
-		out := dst[at:]
-		if isAll(sel) {
-			for i, n := range v.Ints[:len(sel)] {
-				out[i] = d.bucket(n)
-			}
-			return dst
-		}
-		for k, i := range sel {
-			out[k] = d.bucket(v.Ints[i])
-		}
+		wide.Buckets(dst[at:], v.Ints[:len(sel)], d.bounds)
+		missingRows(v.Valid, len(sel), func(i int) { dst[at+i] = none })
 		return dst
 	}
 	for _, i := range sel {
@@ -250,10 +246,7 @@ func (d *dimension) appendCache(dst []int32, b *serving.Batch, sel []int32) []in
 		dst = slices.Grow(dst, len(sel))[:at+len(sel)]
 		out := dst[at:]
 		if isAll(sel) {
-			prompt = prompt[:len(sel)]
-			for i, n := range cached.Ints[:len(sel)] {
-				out[i] = cacheState(n, true, prompt[i], true, d.warm)
-			}
+			wide.Shares(out, cached.Ints[:len(sel)], prompt, d.warm)
 			missingRows(cached.Valid, len(sel), func(i int) { out[i] = none })
 			return dst
 		}
@@ -285,12 +278,7 @@ func cacheState(cached int64, ok bool, prompt int64, known bool, warm float64) i
 	case !known || cached > prompt:
 		return none
 	}
-	// A division takes longer than all the rest; it decides where rounding could.
-	c, w := float64(cached), warm*float64(prompt)
-	if math.Abs(c-w) > 1e-6*w {
-		return 1 + int32(b2i(c > w))
-	}
-	return 1 + int32(b2i(c/float64(prompt) >= warm))
+	return 1 + int32(b2i(float64(cached)/float64(prompt) >= warm))
 }
 
 // countAt returns a count, whichever way the column holds it.

@@ -6,6 +6,8 @@ import (
 	"sort"
 	"sync"
 	"sync/atomic"
+
+	"github.com/vreport/vreport/ingest/wide"
 )
 
 // Where a row belongs takes a dozen columns to find out and a byte or two to
@@ -203,9 +205,7 @@ func pack(slots []uint16, limit int) packed {
 		return packRuns(slots, runs+1)
 	case limit <= 1<<8:
 		p := packed{bytes: make([]uint8, len(slots))}
-		for i, s := range slots {
-			p.bytes[i] = uint8(s)
-		}
+		wide.Narrow(p.bytes, slots)
 		return p
 	}
 	return packed{words: slices.Clone(slots)}
@@ -227,9 +227,7 @@ func packRuns(slots []uint16, runs int) packed {
 func (p *packed) unpack(dst []uint16, from int) {
 	switch {
 	case p.bytes != nil:
-		for i, s := range p.bytes[from:][:len(dst)] {
-			dst[i] = uint16(s)
-		}
+		wide.Widen(dst, p.bytes[from:][:len(dst)])
 	case p.words != nil:
 		copy(dst, p.words[from:])
 	default:

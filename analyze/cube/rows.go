@@ -22,15 +22,15 @@ type chunk struct {
 	holes    []bool      // by metric: some rows have no value
 
 	table
-	part    int     // of a stream: the part it is of
-	whole   bool    // all rows of the batch are selected
-	sel     []int32 // the selected rows of a batch: every or some
-	every   []int32 // 0, 1, 2, …
-	some    []int32
-	phase   []bool // by code: is warm-up
-	good    []bool // scratch: of the rows of a batch
-	also    []bool
-	numbers []map[string]int32
+	part  int     // of a stream: the part it is of
+	whole bool    // all rows of the batch are selected
+	sel   []int32 // the selected rows of a batch: every or some
+	every []int32 // 0, 1, 2, …
+	some  []int32
+	phase []bool // by code: is warm-up
+	// Scratch: a bit for each of the rows that were added last.
+	completed, streamed, good, met, more []uint64
+	numbers                              []map[string]int32
 }
 
 // Reasons for leaving rows out.
@@ -480,23 +480,71 @@ func endsBefore(arrival int64, e2e float64, end int64) bool {
 // good, only if it completed.
 func (c *chunk) addStates(b *serving.Batch) {
 	c.addOutcomes(b)
+	if len(c.lay.limits)+len(c.lay.conditions) == 0 {
+		return
+	}
+	state := c.state[c.n:]
+	for _, m := range []*[]uint64{&c.completed, &c.streamed, &c.good, &c.met, &c.more} {
+		*m = sized(*m, (len(state)+63)/64)
+	}
+	wide.Without(c.completed, state, outcomeBits) // OK is 0
+	wide.Without(c.streamed, state, wholeBit)
 	for l, t := range c.lay.limits {
-		c.within[l] = c.appendWithin(c.within[l], t)
+		c.meet(t)
+		for row := range state {
+			c.within[l] = append(c.within[l], c.met[row>>6]>>(row&63)&1 != 0)
+		}
 	}
 	if len(c.lay.conditions) == 0 {
 		return
 	}
-	good := c.appendWithin(c.good[:0], c.lay.conditions[0])
-	for _, t := range c.lay.conditions[1:] {
-		c.also = c.appendWithin(c.also[:0], t)
-		for k, ok := range c.also {
-			good[k] = b2i(good[k])&b2i(ok) != 0
+	copy(c.good, c.completed)
+	for _, t := range c.lay.conditions {
+		c.meet(t)
+		for w, met := range c.met {
+			c.good[w] &= met
 		}
 	}
-	c.good = good
-	for k, ok := range good {
-		c.state[c.n+k] |= uint8(b2i(ok) * goodBit)
+	wide.Set(state, c.good, goodBit)
+}
+
+// meet sets the bits, in met, of those of the rows that were added last that
+// completed and whose value is not above the threshold; a one-token output has no
+// gap to be late in.
+func (c *chunk) meet(th threshold) {
+	met := c.met
+	c.atMost(met, th.metric, th.max)
+	if th.gaps && c.lay.output >= 0 {
+		c.atMost(c.more, c.lay.output, 1)
+		for w, one := range c.more {
+			met[w] |= one
+		}
 	}
+	for w, ok := range c.completed {
+		met[w] &= ok
+	}
+	if !th.gaps && !th.first {
+		return
+	}
+	// An answer that came whole has no gaps, and its first token with the last.
+	if th.gaps {
+		copy(c.more, c.completed)
+	} else {
+		c.atMost(c.more, c.lay.e2e, th.max)
+	}
+	for w, streamed := range c.streamed {
+		met[w] = met[w]&streamed | c.more[w]&c.completed[w]&^streamed
+	}
+}
+
+// atMost sets the bits of those of the rows that were added last whose value of a
+// metric is not above a limit.
+func (c *chunk) atMost(dst []uint64, metric int, limit float64) {
+	if x := c.lately(metric); x != nil {
+		wide.AtMost(dst, x, limit)
+		return
+	}
+	clear(dst)
 }
 
 // addOutcomes says how each row ended and whether its answer came whole.
@@ -539,11 +587,14 @@ func (c *chunk) addWholeOutcomes(b *serving.Batch, no int32, asked bool) {
 		return
 	}
 	v := &b.Cols[c.lay.streaming]
-	for i, code := range v.Codes[:b.N] {
-		if code == no && v.Has(i) {
-			state[i] |= wholeBit
+	c.more = sized(c.more, (b.N+63)/64)
+	wide.Equal(c.more, v.Codes[:b.N], no)
+	for w := range c.more {
+		if v.Valid != nil {
+			c.more[w] &= v.Valid[w]
 		}
 	}
+	wide.Set(state, c.more, wholeBit)
 }
 
 // outcomeOf returns how a request ended. A request that does not say counts as
@@ -556,48 +607,6 @@ func (c *chunk) outcomeOf(b *serving.Batch, i int) serving.Outcome {
 		return serving.Outcome(o)
 	}
 	return serving.Failed
-}
-
-// appendWithin tells of the rows that were added last whether they completed
-// within a threshold. A one-token output has no gap between tokens to be late
-// in, so it meets those on TPOT and ITL; any other missing value is a miss. The
-// first token of an answer that came whole came with its last, and it has no
-// gaps.
-func (c *chunk) appendWithin(dst []bool, th threshold) []bool {
-	state := c.state[c.n:]
-	at := len(dst)
-	dst = slices.Grow(dst, len(state))[:at+len(state)]
-	in, x, output := dst[at:], c.lately(th.metric), []float64(nil)
-	if th.gaps {
-		output = c.lately(c.lay.output)
-	}
-	seen := uint8(0)
-	for i, s := range state {
-		// Half of the values may be within, which is hard to foresee.
-		seen |= s
-		under := 0
-		if x != nil {
-			under = b2i(x[i] <= th.max)
-		}
-		if output != nil {
-			under |= b2i(output[i] <= 1)
-		}
-		in[i] = under&b2i(s&outcomeBits == uint8(serving.OK)) != 0
-	}
-	if seen&wholeBit != 0 && (th.gaps || th.first) {
-		c.wholeWithin(in, state, th)
-	}
-	return dst
-}
-
-// wholeWithin is appendWithin of the answers that came whole.
-func (c *chunk) wholeWithin(in []bool, state []uint8, th threshold) {
-	e2e := c.lately(c.lay.e2e)
-	for i, s := range state {
-		if s&wholeBit != 0 && s&outcomeBits == uint8(serving.OK) {
-			in[i] = th.gaps || e2e != nil && e2e[i] <= th.max
-		}
-	}
 }
 
 // lately returns the values of a metric of the rows that were added last; nil

@@ -366,21 +366,14 @@ func (g *Program) streamedOnly(name string) (int, bool) {
 // dropZeros clears the bits of rows whose code is 0, 64 rows at a time, and
 // returns how many that were.
 func dropZeros(valid serving.Bitmap, v *serving.Vector, n int) int {
-	dropped := 0
-	for w := range valid {
-		zero := uint64(0)
-		for i, code := range v.Codes[w*64 : min(w*64+64, n)] {
-			bit := uint64(0)
-			if code == 0 {
-				bit = 1
-			}
-			zero |= bit << i
-		}
+	zero, dropped := grow([]uint64(nil), len(valid)), 0
+	wide.Equal(zero, v.Codes[:n], 0)
+	for w, z := range zero {
 		if v.Valid != nil {
-			zero &= v.Valid[w]
+			z &= v.Valid[w]
 		}
-		dropped += bits.OnesCount64(valid[w] & zero)
-		valid[w] &^= zero
+		dropped += bits.OnesCount64(valid[w] & z)
+		valid[w] &^= z
 	}
 	return dropped
 }

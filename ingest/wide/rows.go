@@ -86,3 +86,76 @@ func Wanted(rows, at []uint32, lines []uint16, x []float64, w Window, stride uin
 	}
 	return found
 }
+
+// Buckets writes for each of x how many of the bounds, which ascend, are not above
+// it; -1 where it is below zero.
+func Buckets(dst []int32, x []int64, bounds []int64) {
+	n := 0
+	if has && len(x) >= 8 && len(bounds) > 0 {
+		n = len(x) &^ 7
+		_ = dst[n-1]
+		buckets8(&dst[0], &x[0], n, &bounds[0], len(bounds))
+	}
+	dst = dst[:len(x)]
+	for i := n; i < len(x); i++ {
+		k := 0
+		for k < len(bounds) && x[i] >= bounds[k] {
+			k++
+		}
+		if x[i] < 0 {
+			k = -1
+		}
+		dst[i] = int32(k)
+	}
+}
+
+// Shares writes what share of a whole each part is: 0 for none of it, 1 for less than
+// a limit, 2 for the limit and more, -1 where the part is below zero or more than the
+// whole.
+func Shares(dst []int32, part, whole []int64, limit float64) {
+	n := 0
+	if has && len(part) >= 8 {
+		n = len(part) &^ 7
+		_, _ = dst[n-1], whole[n-1]
+		shares8(&dst[0], &part[0], &whole[0], n, limit)
+	}
+	dst, whole = dst[:len(part)], whole[:len(part)]
+	for i := n; i < len(part); i++ {
+		switch p := part[i]; {
+		case p == 0:
+			dst[i] = 0
+		case p < 0 || p > whole[i]:
+			dst[i] = -1
+		default:
+			dst[i] = 1 + int32(one(float64(p)/float64(whole[i]) >= limit))
+		}
+	}
+}
+
+// Narrow writes numbers that fit 8 bits.
+func Narrow(dst []uint8, x []uint16) {
+	n := 0
+	if has && len(x) >= 32 {
+		n = len(x) &^ 31
+		_ = dst[n-1]
+		narrow32(&dst[0], &x[0], n)
+	}
+	dst = dst[n:len(x)]
+	for i, v := range x[n:] {
+		dst[i] = uint8(v)
+	}
+}
+
+// Widen reads them.
+func Widen(dst []uint16, x []uint8) {
+	n := 0
+	if has && len(x) >= 32 {
+		n = len(x) &^ 31
+		_ = dst[n-1]
+		widen32(&dst[0], &x[0], n)
+	}
+	dst = dst[n:len(x)]
+	for i, v := range x[n:] {
+		dst[i] = uint16(v)
+	}
+}

@@ -176,3 +176,106 @@ wanted:
 	MOVQ BX, ret+88(FP)
 	VZEROUPPER
 	RET
+
+// func buckets8(dst *int32, x *int64, n int, bounds *int64, m int)
+TEXT ·buckets8(SB), NOSPLIT, $0-40
+	MOVQ       dst+0(FP), DI
+	MOVQ       x+8(FP), SI
+	MOVQ       n+16(FP), CX
+	MOVQ       bounds+24(FP), R8
+	MOVQ       m+32(FP), R9
+	VPTERNLOGQ $0xFF, Z0, Z0, Z0             // -1
+	VPXORQ     Z1, Z1, Z1
+	XORQ       AX, AX
+
+buckets:
+	VMOVDQU64 (SI)(AX*8), Z10
+	VPXORQ    Z11, Z11, Z11
+	XORQ      BX, BX
+
+bounds:
+	VPCMPQ.BCST $5, (R8)(BX*8), Z10, K1      // not below the bound
+	VPSUBQ      Z0, Z11, K1, Z11
+	INCQ        BX
+	CMPQ        BX, R9
+	JLT         bounds
+
+	VPCMPQ    $1, Z1, Z10, K1                // below zero
+	VMOVDQA64 Z0, K1, Z11
+	VPMOVQD   Z11, (DI)(AX*4)
+	ADDQ      $8, AX
+	CMPQ      AX, CX
+	JLT       buckets
+
+	VZEROUPPER
+	RET
+
+// func shares8(dst *int32, part, whole *int64, n int, limit float64)
+TEXT ·shares8(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), DI
+	MOVQ         part+8(FP), SI
+	MOVQ         whole+16(FP), R8
+	MOVQ         n+24(FP), CX
+	VBROADCASTSD limit+32(FP), Z2
+	VPTERNLOGQ   $0xFF, Z0, Z0, Z0           // -1
+	VPXORQ       Z1, Z1, Z1
+	VPSUBQ       Z0, Z1, Z3                  // 1
+	VPADDQ       Z3, Z3, Z4                  // 2
+	XORQ         AX, AX
+
+shares:
+	VMOVDQU64 (SI)(AX*8), Z10
+	VMOVDQU64 (R8)(AX*8), Z11
+	VCVTQQ2PD Z10, Z12
+	VCVTQQ2PD Z11, Z13
+	VDIVPD    Z13, Z12, Z12
+	VCMPPD    $0x1D, Z2, Z12, K1             // not below the limit, and both are numbers
+	VMOVDQA64 Z3, Z14
+	VMOVDQA64 Z4, K1, Z14
+	VPCMPQ    $6, Z11, Z10, K2               // more than the whole
+	VPCMPQ    $1, Z1, Z10, K3                // below zero
+	KORB      K2, K3, K2
+	VMOVDQA64 Z0, K2, Z14
+	VPTESTNMQ Z10, Z10, K2
+	VMOVDQA64 Z1, K2, Z14
+	VPMOVQD   Z14, (DI)(AX*4)
+	ADDQ      $8, AX
+	CMPQ      AX, CX
+	JLT       shares
+
+	VZEROUPPER
+	RET
+
+// func narrow32(dst *uint8, x *uint16, n int)
+TEXT ·narrow32(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ n+16(FP), CX
+	XORQ AX, AX
+
+narrow:
+	VMOVDQU16 (SI)(AX*2), Z10
+	VPMOVWB   Z10, (DI)(AX*1)
+	ADDQ      $32, AX
+	CMPQ      AX, CX
+	JLT       narrow
+
+	VZEROUPPER
+	RET
+
+// func widen32(dst *uint16, x *uint8, n int)
+TEXT ·widen32(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ n+16(FP), CX
+	XORQ AX, AX
+
+widen:
+	VPMOVZXBW (SI)(AX*1), Z10
+	VMOVDQU16 Z10, (DI)(AX*2)
+	ADDQ      $32, AX
+	CMPQ      AX, CX
+	JLT       widen
+
+	VZEROUPPER
+	RET

@@ -65,3 +65,27 @@ func quotients8(dst *float64, b *byte, n int, div float64)
 //
 //go:noescape
 func tally8(counts *uint8, words *uint64, rows *uint32, n int, full *[64]uint16, sum, lo, hi *uint64) (done, found int)
+
+//go:noescape
+func equal16(dst *uint64, codes *int32, n int, code int32)
+
+//go:noescape
+func atMost8(dst *uint64, x *float64, n int, most float64)
+
+//go:noescape
+func without64(dst *uint64, b *uint8, n int, look uint8)
+
+//go:noescape
+func set64(b *uint8, where *uint64, n int, bit uint8)
+
+//go:noescape
+func buckets8(dst *int32, x *int64, n int, bounds *int64, m int)
+
+//go:noescape
+func shares8(dst *int32, part, whole *int64, n int, limit float64)
+
+//go:noescape
+func narrow32(dst *uint8, x *uint16, n int)
+
+//go:noescape
+func widen32(dst *uint16, x *uint8, n int)

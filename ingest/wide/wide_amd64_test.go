@@ -201,6 +201,66 @@ func compareLoops(t *testing.T, r *rand.Rand, n int) {
 	})
 }
 
+// compareBits does it for the loops that make bitmaps.
+func compareBits(t *testing.T, r *rand.Rand, x []float64, codes []int32, state []uint8) {
+	n := len(x)
+	bitmap := func(of func(dst []uint64)) func() []uint64 {
+		return func() []uint64 {
+			dst := make([]uint64, (n+63)/64)
+			for i := range dst {
+				dst[i] = 0xaaaa
+			}
+			of(dst)
+			return dst
+		}
+	}
+	check(t, "Equal", slices.Equal, bitmap(func(dst []uint64) { Equal(dst, codes, 2) }))
+	check(t, "AtMost", slices.Equal, bitmap(func(dst []uint64) { AtMost(dst, x, 1) }))
+	check(t, "Without", slices.Equal, bitmap(func(dst []uint64) { Without(dst, state, 7) }))
+	where := make([]uint64, (n+63)/64)
+	for i := range where {
+		where[i] = r.Uint64()
+	}
+	check(t, "Set", slices.Equal, func() []uint8 {
+		b := slices.Clone(state)
+		Set(b, where, 8)
+		return b
+	})
+	small, shorts := make([]uint16, n), make([]uint8, n)
+	for i := range small {
+		small[i], shorts[i] = uint16(r.IntN(256)), uint8(r.IntN(256))
+	}
+	check(t, "Narrow", slices.Equal, func() []uint8 {
+		dst := make([]uint8, n)
+		Narrow(dst, small)
+		return dst
+	})
+	check(t, "Widen", slices.Equal, func() []uint16 {
+		dst := make([]uint16, n)
+		Widen(dst, shorts)
+		return dst
+	})
+	part, whole := make([]int64, n), make([]int64, n)
+	for i := range part {
+		part[i], whole[i] = int64(r.IntN(12)-2)<<r.IntN(60), int64(r.IntN(12)-2)<<r.IntN(60)
+	}
+	check(t, "Shares", slices.Equal, func() []int32 {
+		dst := make([]int32, n)
+		Shares(dst, part, whole, 0.8)
+		return dst
+	})
+	bounds := make([]int64, 1+r.IntN(12))
+	for i := range bounds {
+		bounds[i] = int64(r.IntN(20)) << (4 * i)
+	}
+	slices.Sort(bounds)
+	check(t, "Buckets", slices.Equal, func() []int32 {
+		dst := make([]int32, n)
+		Buckets(dst, part, bounds)
+		return dst
+	})
+}
+
 // compareRows does it for the loops that say where rows belong.
 func compareRows(t *testing.T, r *rand.Rand, x []float64, w Window) {
 	n := len(x)
@@ -236,6 +296,7 @@ func compareRows(t *testing.T, r *rand.Rand, x []float64, w Window) {
 	for i := range keys {
 		keys[i], state[i] = uint32(r.IntN(len(add))), uint8(r.IntN(64))
 	}
+	compareBits(t, r, x, codes, state)
 	type found struct {
 		dst   []uint32
 		least uint32
@@ -318,6 +379,12 @@ func BenchmarkWide(b *testing.B) {
 		{"AddLevels", func() { AddLevels(rows, codes, add) }},
 		{"Find", func() { Find(rows, keys, add) }},
 		{"Settle", func() { Settle(at, keys, state, 7, add) }},
+		{"Equal", func() { Equal(words, codes, 2) }},
+		{"AtMost", func() { AtMost(words, x, 1) }},
+		{"Without", func() { Without(words, state, 7) }},
+		{"Set", func() { Set(state, words, 8) }},
+		{"Buckets", func() { Buckets(codes, ints, []int64{128, 512, 2048, 8192, 32768, 131072}) }},
+		{"Shares", func() { Shares(codes, ints, ints, 0.8) }},
 		{"Wanted", func() {
 			for i := range of {
 				of[i] = uint32(i)
@@ -325,6 +392,7 @@ func BenchmarkWide(b *testing.B) {
 			Wanted(of, rows, lines, x, w, 64, marks)
 		}},
 		{"Tally", func() {
+			Words(words, x, w, 1<<40)
 			for range n / len(some) {
 				Tally(counts, words, some, func(uint64) {})
 			}

@@ -31,3 +31,11 @@ func settle16(dst *uint16, leaves *uint32, state *uint8, n int, look uint64, slo
 func wanted8(rows, at *uint32, n int, lines *uint16, x *float64, shift, base, width, stride uint64, set *uint64, last uint64) int {
 	panic("unreachable")
 }
+func equal16(dst *uint64, codes *int32, n int, code int32)         { panic("unreachable") }
+func atMost8(dst *uint64, x *float64, n int, most float64)         { panic("unreachable") }
+func without64(dst *uint64, b *uint8, n int, look uint8)           { panic("unreachable") }
+func set64(b *uint8, where *uint64, n int, bit uint8)              { panic("unreachable") }
+func buckets8(dst *int32, x *int64, n int, bounds *int64, m int)   { panic("unreachable") }
+func shares8(dst *int32, part, whole *int64, n int, limit float64) { panic("unreachable") }
+func narrow32(dst *uint8, x *uint16, n int)                        { panic("unreachable") }
+func widen32(dst *uint16, x *uint8, n int)                         { panic("unreachable") }
