@@ -26,7 +26,7 @@ func isSmall(src serving.Requests) bool {
 
 // chunkRows is how many rows are worked on at a time: their columns stay in the
 // cache.
-var chunkRows = 64 << 10
+var chunkRows = 32 << 10
 
 // A taker is what a goroutine does with the rows of a stream.
 type taker interface{ take(c *chunk) error }
