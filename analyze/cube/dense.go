@@ -118,11 +118,12 @@ func (s *stock) slotOf(leaf uint32) uint16 {
 // settle gives each row the slot of its leaf.
 func (s *stock) settle(dst []uint16, leaves []uint32, c *chunk) []uint16 {
 	dst = sized(dst, len(leaves))
-	if !wide.Settle(dst, leaves, c.state, outcomeBits, s.slots) {
-		return dst
-	}
-	for row, slot := range dst {
-		if slot == noSlot && c.ok(row) {
+	for row := 0; row < len(leaves); row++ {
+		if row += wide.Settle(dst[row:], leaves[row:], c.state[row:], outcomeBits, s.slots); row == len(leaves) {
+			break
+		}
+		dst[row] = noSlot
+		if c.ok(row) {
 			dst[row] = s.slotOf(leaves[row])
 		}
 	}

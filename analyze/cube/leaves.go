@@ -2,7 +2,6 @@ package cube
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/vreport/vreport/ingest/serving"
@@ -312,26 +311,21 @@ func (t *keyTable) number(k uint64) uint32 {
 // smallNumbers is numbers of the keys of a small space.
 func (t *keyTable) smallNumbers(dst, keys []uint32, frozen bool) ([]uint32, error) {
 	dst = sized(dst, len(keys))
-	if wide.Find(dst, keys, t.dense) > 0 {
-		return dst, nil
-	}
-	for i, k := range keys {
-		if dst[i] != noNumber {
-			continue
+	for i := 0; i < len(keys); i++ {
+		if i += wide.Find(dst[i:], keys[i:], t.dense); i == len(keys) {
+			break
 		}
-		if t.dense[k] == 0 {
+		n := t.dense[keys[i]]
+		if n == 0 {
 			if frozen {
 				return dst, errChanged
 			}
-			t.add(uint64(k))
+			n = t.add(uint64(keys[i]))
 		}
-		dst[i] = t.dense[k] - 1
+		dst[i] = n - 1
 	}
 	return dst, nil
 }
-
-// noNumber is what wide.Find says of a key without a number.
-const noNumber = math.MaxUint32
 
 func (t *keyTable) add(k uint64) uint32 {
 	t.keys = append(t.keys, k)

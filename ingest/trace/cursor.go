@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io"
 	"math/bits"
+	"slices"
 
 	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/vreport/vreport/ingest/serving"
+	"github.com/vreport/vreport/ingest/wide"
 )
 
 var errNotNumbers = errors.New("it holds text, want numbers")
@@ -183,14 +185,13 @@ func (c *cursor) loadDictionary(pg page) error {
 	return c.readCodes(&c.dict, c.lutCodes)
 }
 
-func look[T any](dst []T, lut []T, idx []uint32) error {
-	for i, x := range idx {
-		if uint(x) >= uint(len(lut)) {
-			return fmt.Errorf("index %d into a dictionary of %d", x, len(lut))
-		}
-		dst[i] = lut[x]
+// lookedUp turns a look-up that failed into an error.
+func lookedUp(ok bool, idx []uint32, size int) error {
+	if ok {
+		return nil
 	}
-	return nil
+	i := slices.IndexFunc(idx, func(x uint32) bool { return uint(x) >= uint(size) })
+	return fmt.Errorf("index %d into a dictionary of %d", idx[i], size)
 }
 
 func (c *cursor) nextIndexes(n int) ([]uint32, error) {
@@ -206,7 +207,7 @@ func (c *cursor) valuesInts(dst []int64) error {
 	if err != nil {
 		return err
 	}
-	return look(dst, c.lutInts, idx)
+	return lookedUp(wide.LookInts(dst, c.lutInts, idx), idx, len(c.lutInts))
 }
 
 func (c *cursor) valuesFloats(dst []float64) error {
@@ -217,7 +218,7 @@ func (c *cursor) valuesFloats(dst []float64) error {
 	if err != nil {
 		return err
 	}
-	return look(dst, c.lutReals, idx)
+	return lookedUp(wide.LookFloats(dst, c.lutReals, idx), idx, len(c.lutReals))
 }
 
 func (c *cursor) valuesCodes(dst []int32) error {
@@ -228,7 +229,7 @@ func (c *cursor) valuesCodes(dst []int32) error {
 	if err != nil {
 		return err
 	}
-	return look(dst, c.lutCodes, idx)
+	return lookedUp(wide.LookCodes(dst, c.lutCodes, idx), idx, len(c.lutCodes))
 }
 
 // fill decodes the next rows into v, n at most, and says how many it got. Fewer
@@ -352,9 +353,23 @@ func (c *cursor) markNulls(at, k int) (present int, err error) {
 // spread moves the first present values of dst apart to the rows that have one,
 // from the back, in place. What the others are left with means nothing. valid has
 // the row of dst[0] at a bit.
-func spread[T any](dst []T, present int, valid serving.Bitmap, at int) {
+func spread[T int32 | int64 | float64](dst []T, present int, valid serving.Bitmap, at int) {
 	end := at + len(dst)
-	for w := (end - 1) >> 6; w >= at>>6; w-- {
+	first, last := (at+63)>>6, end>>6 // whole words
+	if first >= last {
+		spreadWords(dst, present, valid, at, at>>6, (end-1)>>6)
+		return
+	}
+	present = spreadWords(dst, present, valid, at, last, (end-1)>>6)
+	present, words := wide.Spread(dst, present, valid[first:last], first<<6-at)
+	spreadWords(dst, present, valid, at, at>>6, first+words-1)
+}
+
+// spreadWords is spread of the rows of some words of valid, and returns how many
+// values are left for those before.
+func spreadWords[T any](dst []T, present int, valid serving.Bitmap, at, from, to int) int {
+	end := at + len(dst)
+	for w := to; w >= from; w-- {
 		word := valid[w]
 		if over := (w+1)<<6 - end; over > 0 {
 			word &= ^uint64(0) >> over
@@ -368,6 +383,7 @@ func spread[T any](dst []T, present int, valid serving.Bitmap, at int) {
 			dst[last-bits.TrailingZeros64(r)] = dst[present]
 		}
 	}
+	return present
 }
 
 // dropUncoded clears rows whose text found no room.

@@ -26,28 +26,34 @@ func TestPlainBits(t *testing.T) {
 // Values are moved to the rows that have one, wherever those lie in the bitmap.
 func TestSpread(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	for range 2000 {
-		at, n := r.IntN(130), 1+r.IntN(300)
-		valid := serving.NewBitmap(at + n)
-		for i := range at + n {
-			if r.IntN(5) > 0 {
-				valid.Set(i)
-			}
+	for range 1000 {
+		testSpread[int64](t, r)
+		testSpread[float64](t, r)
+		testSpread[int32](t, r)
+	}
+}
+
+func testSpread[T int32 | int64 | float64](t *testing.T, r *rand.Rand) {
+	at, n := r.IntN(130), 1+r.IntN(300)
+	valid := serving.NewBitmap(at + n)
+	for i := range at + n {
+		if r.IntN(5) > 0 {
+			valid.Set(i)
 		}
-		dst, want := make([]int, n), []int{}
-		present := 0
-		for i := range n {
-			if valid.Get(at + i) {
-				dst[present] = 1000 + i
-				present++
-				want = append(want, i)
-			}
+	}
+	dst, want := make([]T, n), []int{}
+	present := 0
+	for i := range n {
+		if valid.Get(at + i) {
+			dst[present] = T(1000 + i)
+			present++
+			want = append(want, i)
 		}
-		spread(dst, present, valid, at)
-		for _, i := range want {
-			if dst[i] != 1000+i {
-				t.Fatalf("%d rows from %d: %d in row %d", n, at, dst[i], i)
-			}
+	}
+	spread(dst, present, valid, at)
+	for _, i := range want {
+		if dst[i] != T(1000+i) {
+			t.Fatalf("%d rows from %d: %v in row %d", n, at, dst[i], i)
 		}
 	}
 }

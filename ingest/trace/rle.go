@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"math/bits"
+
+	"github.com/vreport/vreport/ingest/wide"
 )
 
 var errShort = errors.New("page holds fewer values than it declares")
@@ -166,7 +168,8 @@ func (h *hybrid) readBits(dst []uint64, at, n int) (ones int, err error) {
 // unpack reads bit-packed values, least significant bit first, from bit on.
 func unpack(dst []uint32, b []byte, bit, width uint) {
 	mask := uint64(1)<<width - 1
-	i := 0
+	i := wide.Unpack(dst, b, bit, width)
+	bit += uint(i) * width
 	// Eight bytes from any bit on hold 57 bits that are wanted: eight values of up
 	// to 7 bits, which levels and indexes into small dictionaries have.
 	for ; width <= 7 && i+8 <= len(dst) && bit>>3+8 <= uint(len(b)); i += 8 {

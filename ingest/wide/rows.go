@@ -25,45 +25,49 @@ func AddLevels(dst []uint32, codes []int32, add []uint32) (seen uint32, ok bool)
 	return seen, true
 }
 
-// Find writes table[key]-1 for each key, which must be in the table, and returns the
-// least of table[key].
-func Find(dst, keys, table []uint32) (least uint32) {
-	n := 0
-	least = 1<<32 - 1
+// Find writes table[key]-1 for each key, which must be in the table, up to the first
+// for which that is 0, or some before it, and returns how many are done.
+func Find(dst, keys, table []uint32) (done int) {
 	if has && len(keys) >= 16 && len(table) > 0 {
-		n = len(keys) &^ 15
+		n := len(keys) &^ 15
 		_ = dst[n-1]
-		least = find16(&dst[0], &keys[0], n, &table[0], uint64(len(table)-1))
+		if done = find16(&dst[0], &keys[0], n, &table[0], uint64(len(table)-1)); done < n {
+			return done
+		}
 	}
 	dst = dst[:len(keys)]
-	for i := n; i < len(keys); i++ {
-		v := table[keys[i]]
-		least = min(least, v)
-		dst[i] = v - 1
+	for ; done < len(keys); done++ {
+		v := table[keys[done]]
+		if v == 0 {
+			break
+		}
+		dst[done] = v - 1
 	}
-	return least
+	return done
 }
 
 // Settle writes slots[leaf] for each leaf, 0 where any bit of look is set in the
-// row's state, and reports whether one of the others is 0, too. Slots fit 16 bits.
-func Settle(dst []uint16, leaves []uint32, state []uint8, look uint8, slots []uint32) (missing bool) {
-	n := 0
+// row's state, up to the first other row whose slot is 0, or some before it, and
+// returns how many are done. Slots fit 16 bits.
+func Settle(dst []uint16, leaves []uint32, state []uint8, look uint8, slots []uint32) (done int) {
 	if has && len(leaves) >= 16 && len(slots) > 0 {
-		n = len(leaves) &^ 15
+		n := len(leaves) &^ 15
 		_, _ = dst[n-1], state[n-1]
-		missing = settle16(&dst[0], &leaves[0], &state[0], n, uint64(look), &slots[0], uint64(len(slots)-1))
+		if done = settle16(&dst[0], &leaves[0], &state[0], n, uint64(look), &slots[0], uint64(len(slots)-1)); done < n {
+			return done
+		}
 	}
 	dst, state = dst[:len(leaves)], state[:len(leaves)]
-	for i := n; i < len(leaves); i++ {
-		slot := slots[leaves[i]]
-		if state[i]&look != 0 {
-			dst[i] = 0
-			continue
+	for ; done < len(leaves); done++ {
+		slot := slots[leaves[done]]
+		if state[done]&look != 0 {
+			slot = 0
+		} else if slot == 0 {
+			break
 		}
-		dst[i] = uint16(slot)
-		missing = missing || slot == 0
+		dst[done] = uint16(slot)
 	}
-	return missing
+	return done
 }
 
 // Wanted keeps those rows whose bit is set: bit lines[row]*stride+bucket of set, where

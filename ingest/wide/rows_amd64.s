@@ -48,8 +48,8 @@ levels:
 	VZEROUPPER
 	RET
 
-// func find16(dst, keys *uint32, n int, table *uint32, last uint64) uint32
-TEXT ·find16(SB), NOSPLIT, $0-44
+// func find16(dst, keys *uint32, n int, table *uint32, last uint64) (done int)
+TEXT ·find16(SB), NOSPLIT, $0-48
 	MOVQ         dst+0(FP), DI
 	MOVQ         keys+8(FP), R8
 	MOVQ         n+16(FP), CX
@@ -57,7 +57,6 @@ TEXT ·find16(SB), NOSPLIT, $0-44
 	VPBROADCASTD last+32(FP), Z3
 	MOVL         $1, R9
 	VPBROADCASTD R9, Z4
-	VPTERNLOGD   $0xFF, Z0, Z0, Z0           // least
 	XORQ         AX, AX
 
 find:
@@ -65,28 +64,22 @@ find:
 	KXNORW     K1, K1, K1
 	VPXORD     Z11, Z11, Z11
 	VPGATHERDD (SI)(Z10*4), K1, Z11
-	VPMINUD    Z11, Z0, Z0
+	VPTESTNMD  Z11, Z11, K2
+	KTESTW     K2, K2
+	JNE        found
 	VPSUBD     Z4, Z11, Z11
 	VMOVDQU32  Z11, (DI)(AX*4)
 	ADDQ       $16, AX
 	CMPQ       AX, CX
 	JLT        find
 
-	VEXTRACTI64X4 $1, Z0, Y10
-	VPMINUD       Y10, Y0, Y0
-	VEXTRACTI32X4 $1, Y0, X10
-	VPMINUD       X10, X0, X0
-	VPSRLDQ       $8, X0, X10
-	VPMINUD       X10, X0, X0
-	VPSRLDQ       $4, X0, X10
-	VPMINUD       X10, X0, X0
-	VMOVD         X0, R9
-	MOVL          R9, ret+40(FP)
+found:
+	MOVQ AX, done+40(FP)
 	VZEROUPPER
 	RET
 
-// func settle16(dst *uint16, leaves *uint32, state *uint8, n int, look uint64, slots *uint32, last uint64) bool
-TEXT ·settle16(SB), NOSPLIT, $0-57
+// func settle16(dst *uint16, leaves *uint32, state *uint8, n int, look uint64, slots *uint32, last uint64) (done int)
+TEXT ·settle16(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), DI
 	MOVQ         leaves+8(FP), R8
 	MOVQ         state+16(FP), R9
@@ -94,7 +87,6 @@ TEXT ·settle16(SB), NOSPLIT, $0-57
 	VPBROADCASTD look+32(FP), Z2
 	MOVQ         slots+40(FP), SI
 	VPBROADCASTD last+48(FP), Z3
-	KXORW        K3, K3, K3                  // those that are missing
 	XORQ         AX, AX
 
 settle:
@@ -104,16 +96,17 @@ settle:
 	VPGATHERDD  (SI)(Z10*4), K1, Z11
 	VPMOVZXBD   (R9)(AX*1), Z12
 	VPTESTNMD   Z2, Z12, K2
-	VPTESTNMD   Z11, Z11, K2, K4
-	KORW        K4, K3, K3
+	VPTESTNMD   Z11, Z11, K2, K3             // missing
+	KTESTW      K3, K3
+	JNE         settled
 	VMOVDQA32.Z Z11, K2, Z11
 	VPMOVDW     Z11, (DI)(AX*2)
 	ADDQ        $16, AX
 	CMPQ        AX, CX
 	JLT         settle
 
-	KTESTW K3, K3
-	SETNE  ret+56(FP)
+settled:
+	MOVQ AX, done+56(FP)
 	VZEROUPPER
 	RET
 

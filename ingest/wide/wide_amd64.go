@@ -40,10 +40,10 @@ func bits8(x *int64, n int) (all, lowest int64)
 func addLevels16(dst *uint32, codes *int32, n int, add *uint32, size uint64) (seen uint32, ok bool)
 
 //go:noescape
-func find16(dst, keys *uint32, n int, table *uint32, last uint64) uint32
+func find16(dst, keys *uint32, n int, table *uint32, last uint64) (done int)
 
 //go:noescape
-func settle16(dst *uint16, leaves *uint32, state *uint8, n int, look uint64, slots *uint32, last uint64) bool
+func settle16(dst *uint16, leaves *uint32, state *uint8, n int, look uint64, slots *uint32, last uint64) (done int)
 
 //go:noescape
 func wanted8(rows, at *uint32, n int, lines *uint16, x *float64, shift, base, width, stride uint64, set *uint64, last uint64) int
@@ -89,3 +89,28 @@ func narrow32(dst *uint8, x *uint16, n int)
 
 //go:noescape
 func widen32(dst *uint16, x *uint8, n int)
+
+//go:noescape
+func unpack16(dst *uint32, b *byte, n int, bit, width uint64)
+
+// The look-ups return the largest index.
+
+//go:noescape
+func lookCodes16(dst *int32, indexes *uint32, n int, table *int32, last uint64) uint32
+
+//go:noescape
+func lookInts8(dst *int64, indexes *uint32, n int, table *int64, last uint64) uint32
+
+//go:noescape
+func lookFloats8(dst *float64, indexes *uint32, n int, table *float64, last uint64) uint32
+
+// n is of words.
+
+//go:noescape
+func spreadCodes(dst *int32, at int, where *uint64, n, present int) int
+
+//go:noescape
+func spreadInts(dst *int64, at int, where *uint64, n, present int) int
+
+//go:noescape
+func spreadFloats(dst *float64, at int, where *uint64, n, present int) int

@@ -24,8 +24,8 @@ func bits8(x *int64, n int) (all, lowest int64)                              { p
 func addLevels16(dst *uint32, codes *int32, n int, add *uint32, size uint64) (seen uint32, ok bool) {
 	panic("unreachable")
 }
-func find16(dst, keys *uint32, n int, table *uint32, last uint64) uint32 { panic("unreachable") }
-func settle16(dst *uint16, leaves *uint32, state *uint8, n int, look uint64, slots *uint32, last uint64) bool {
+func find16(dst, keys *uint32, n int, table *uint32, last uint64) int { panic("unreachable") }
+func settle16(dst *uint16, leaves *uint32, state *uint8, n int, look uint64, slots *uint32, last uint64) int {
 	panic("unreachable")
 }
 func wanted8(rows, at *uint32, n int, lines *uint16, x *float64, shift, base, width, stride uint64, set *uint64, last uint64) int {
@@ -39,3 +39,16 @@ func buckets8(dst *int32, x *int64, n int, bounds *int64, m int)   { panic("unre
 func shares8(dst *int32, part, whole *int64, n int, limit float64) { panic("unreachable") }
 func narrow32(dst *uint8, x *uint16, n int)                        { panic("unreachable") }
 func widen32(dst *uint16, x *uint8, n int)                         { panic("unreachable") }
+func unpack16(dst *uint32, b *byte, n int, bit, width uint64)      { panic("unreachable") }
+func lookCodes16(dst *int32, indexes *uint32, n int, table *int32, last uint64) uint32 {
+	panic("unreachable")
+}
+func lookInts8(dst *int64, indexes *uint32, n int, table *int64, last uint64) uint32 {
+	panic("unreachable")
+}
+func lookFloats8(dst *float64, indexes *uint32, n int, table *float64, last uint64) uint32 {
+	panic("unreachable")
+}
+func spreadCodes(dst *int32, at int, where *uint64, n, present int) int    { panic("unreachable") }
+func spreadInts(dst *int64, at int, where *uint64, n, present int) int     { panic("unreachable") }
+func spreadFloats(dst *float64, at int, where *uint64, n, present int) int { panic("unreachable") }
