@@ -1,3 +1,5 @@
+//go:build !purego
+
 #include "textflag.h"
 
 // In all of them AX counts the rows that are done and CX is how many there are.
