@@ -84,8 +84,8 @@ func collectLate() {
 		debug.SetGCPercent(was)
 		return
 	}
-	type collected struct{ *byte }
-	runtime.AddCleanup(&collected{}, func(int) {
+	collected := new(*byte) // that nothing refers to
+	runtime.AddCleanup(collected, func(int) {
 		if now := debug.SetGCPercent(usualPercent); now != startPercent {
 			debug.SetGCPercent(now) // somebody has set what is better for the moment
 		}
