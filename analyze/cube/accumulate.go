@@ -227,6 +227,7 @@ type filler struct {
 	col      valueColumn
 	isAsked  []bool
 	uncached []uint32   // rows of a chunk: see listUncached
+	tokens   tokenBits  // its scratch
 	kept     *keptSlots // nil where slots are not kept
 	number   int        // among the fillers
 	unmoved  int        // rows since states were last moved, whose counters are of 32 bits

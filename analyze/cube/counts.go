@@ -2,8 +2,10 @@ package cube
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/vreport/vreport/ingest/serving"
+	"github.com/vreport/vreport/ingest/wide"
 )
 
 // A stateCounts counts rows by leaf and by what became of them.
@@ -72,14 +74,39 @@ func (w *filler) listUncached(c *chunk) {
 	if lay.cached < 0 || !c.holes[lay.cached] && (lay.prompt < 0 || !c.holes[lay.prompt]) {
 		return
 	}
-	prompt, cached := c.column(lay.prompt), c.column(lay.cached)
-	for row := range c.state {
-		_, known := tokenAt(prompt, row)
-		if _, ok := tokenAt(cached, row); known != ok && c.ok(row) {
-			w.uncached = append(w.uncached, uint32(row))
+	b := &w.tokens
+	b.completed = sized(b.completed, (c.n+63)/64)
+	wide.Without(b.completed, c.state, outcomeBits) // OK is 0
+	b.known = b.counts(b.known, c.column(lay.prompt))
+	b.cached = b.counts(b.cached, c.column(lay.cached))
+	for i, ok := range b.completed {
+		for left := (b.known[i] ^ b.cached[i]) & ok; left != 0; left &= left - 1 {
+			w.uncached = append(w.uncached, uint32(i<<6+bits.TrailingZeros64(left)))
 		}
 	}
 }
+
+// tokenBits are bitmaps of the rows of a chunk.
+type tokenBits struct{ completed, known, cached, none []uint64 }
+
+// counts sets the bits of the rows of which tokenAt knows the tokens.
+func (b *tokenBits) counts(dst []uint64, column []float64) []uint64 {
+	n := len(b.completed)
+	dst, b.none = sized(dst, n), sized(b.none, n)
+	if column == nil {
+		clear(dst)
+		return dst
+	}
+	wide.AtMost(dst, column, math.Nextafter(maxToken, 0))
+	wide.AtMost(b.none, column, -maxToken)
+	for i, none := range b.none {
+		dst[i] &^= none
+	}
+	return dst
+}
+
+// maxToken bounds what is taken as a count of tokens.
+const maxToken = 1 << 62
 
 // addUncached notes the tokens that cannot be told from the sums of the token
 // metrics, of the rows listed.
@@ -139,7 +166,7 @@ func tokenAt(column []float64, row int) (int64, bool) {
 		return 0, false
 	}
 	v := column[row]
-	if !(v > -1<<62 && v < 1<<62) { // missing, or no count at all
+	if !(v > -maxToken && v < maxToken) { // missing, or no count at all
 		return 0, false
 	}
 	return int64(v), true

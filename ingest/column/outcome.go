@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/vreport/vreport/ingest/serving"
+	"github.com/vreport/vreport/ingest/wide"
 )
 
 // undecided is a verdict that leaves the outcome to other columns.
@@ -197,10 +198,16 @@ type outcomeOf struct {
 func (o *outcomeOf) run(f *frame, in []*serving.Vector, out *serving.Vector) {
 	out.Codes = grow(out.Codes, f.N)
 	out.Valid = nil
-	for i := range out.Codes {
-		out.Codes[i] = undecided
+	decided := len(o.judges) > 0 && in[0].Valid == nil && o.judges[0].all(out.Codes, in[0].Codes[:f.N])
+	if !decided {
+		for i := range out.Codes {
+			out.Codes[i] = undecided
+		}
 	}
 	for k, j := range o.judges {
+		if k == 0 && decided {
+			continue
+		}
 		v := in[k]
 		from := 0
 		if k == 0 && v.Valid == nil {
@@ -221,6 +228,9 @@ func (o *outcomeOf) run(f *frame, in []*serving.Vector, out *serving.Vector) {
 				out.Codes[i] = int32(verdict)
 			}
 		}
+	}
+	if decided {
+		return
 	}
 	for i, code := range out.Codes {
 		if code == undecided {
@@ -253,11 +263,21 @@ type judge struct {
 	name   string
 	dict   *serving.Dict
 	verdic func(string) int
-	strict bool // an unknown text is a problem
-	seen   []int8
+	strict bool    // an unknown text is a problem
+	seen   []int32 // by code
 }
 
 const unseen = -2
+
+// fewTexts is how many texts are asked whether all of them are judged.
+const fewTexts = 64
+
+// all gives all rows their verdicts, and reports whether each has one: the texts are
+// few, and all of them were seen before.
+func (j *judge) all(out, codes []int32) bool {
+	n := len(j.seen)
+	return n > 0 && n <= fewTexts && slices.Min(j.seen) >= 0 && wide.Translate(out, j.seen, codes)
+}
 
 // verdicts judges the rows of a column without missing values, the first that is
 // judged, up to one that is a problem. It returns how many those are.
@@ -269,7 +289,7 @@ func (j *judge) verdicts(out, codes []int32) int {
 				return i
 			}
 		}
-		out[i] = int32(j.seen[code])
+		out[i] = j.seen[code]
 	}
 	return len(codes)
 }
@@ -279,7 +299,7 @@ func (j *judge) of(code int32) int {
 		j.seen = append(j.seen, unseen)
 	}
 	if j.seen[code] == unseen {
-		j.seen[code] = int8(j.verdic(j.dict.Name(code)))
+		j.seen[code] = int32(j.verdic(j.dict.Name(code)))
 	}
 	return int(j.seen[code])
 }

@@ -290,9 +290,12 @@ func (g *Program) truthOf(name, source string, no, yes int) (int, bool) {
 		both(f.N, out, in[0])
 		out.Codes = grow(out.Codes, f.N)
 		codes, known := out.Codes, in[0].Codes[:f.N]
+		if j.all(codes, known) {
+			return
+		}
 		for i, code := range known {
 			if uint(code) < uint(len(j.seen)) && j.seen[code] >= 0 {
-				codes[i] = int32(j.seen[code]) // of a missing value, whatever it is
+				codes[i] = j.seen[code] // of a missing value, whatever it is
 				continue
 			}
 			if !out.Valid.Get(i) {
@@ -390,14 +393,18 @@ func (g *Program) cached() (int, bool) {
 		return base, true
 	}
 	n := &node{name: cachedTokens, source: -1, in: []int{base, prompt}, rule: -1, vec: serving.Vector{Kind: serving.KindCount}}
+	var above []uint64 // a bit a row
 	n.run = func(f *frame, in []*serving.Vector, out *serving.Vector) {
 		out.Ints = in[0].Ints
 		both(f.N, out, in[0])
-		cached, prompt := in[0].Ints[:f.N], in[1].Ints[:f.N]
-		for i, n := range cached {
-			if n > prompt[i] && in[1].Has(i) && out.Valid.Get(i) {
-				out.Valid.Clear(i)
-				f.problem("cached", i, cachedTokens, "%d cached tokens of a prompt of %d: taken as unknown", in[0].Ints[i], in[1].Ints[i])
+		above = grow(above, len(out.Valid))
+		wide.Above(above, in[0].Ints[:f.N], in[1].Ints[:f.N])
+		for w, valid := range out.Valid {
+			for left := above[w] & valid; left != 0; left &= left - 1 {
+				if i := w<<6 + bits.TrailingZeros64(left); in[1].Has(i) {
+					out.Valid.Clear(i)
+					f.problem("cached", i, cachedTokens, "%d cached tokens of a prompt of %d: taken as unknown", in[0].Ints[i], in[1].Ints[i])
+				}
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/vreport/vreport/ingest/serving"
+	"github.com/vreport/vreport/ingest/wide"
 )
 
 // A rule makes a canonical column out of others. The first rule of a column
@@ -182,12 +183,12 @@ func frontendOf(f *frame, in []*serving.Vector, out *serving.Vector) {
 func normalizedOf(f *frame, in []*serving.Vector, out *serving.Vector) {
 	both(f.N, out, in...)
 	out.Floats = grow(out.Floats, f.N)
-	e, n := in[0].Floats, in[1].Ints
-	for i := range f.N {
-		out.Floats[i] = e[i] / float64(n[i])
-		if n[i] < 1 {
-			out.Valid.Clear(i)
-		}
+	e, n := in[0].Floats[:f.N], in[1].Ints[:f.N]
+	wide.Ratios(out.Floats, e, n)
+	none := make([]uint64, len(out.Valid))
+	wide.Below(none, n, 1)
+	for w := range out.Valid {
+		out.Valid[w] &^= none[w]
 	}
 }
 

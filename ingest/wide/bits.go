@@ -37,6 +37,40 @@ func AtMost(dst []uint64, x []float64, most float64) {
 	}
 }
 
+// Above sets the bits of the numbers that are more than the one beside them.
+func Above(dst []uint64, x, y []int64) {
+	n := 0
+	if has && len(x) >= 64 {
+		n = len(x) &^ 63
+		_, _ = dst[n/64-1], y[n-1]
+		above8(&dst[0], &x[0], &y[0], n)
+	}
+	for i := n; i < len(x); i += 64 {
+		word := uint64(0)
+		for k, v := range x[i:min(i+64, len(x))] {
+			word |= uint64(one(v > y[i+k])) << k
+		}
+		dst[i/64] = word
+	}
+}
+
+// Below sets the bits of the numbers that are less than a limit.
+func Below(dst []uint64, x []int64, limit int64) {
+	n := 0
+	if has && len(x) >= 64 {
+		n = len(x) &^ 63
+		_ = dst[n/64-1]
+		below8(&dst[0], &x[0], n, limit)
+	}
+	for i := n; i < len(x); i += 64 {
+		word := uint64(0)
+		for k, v := range x[i:min(i+64, len(x))] {
+			word |= uint64(one(v < limit)) << k
+		}
+		dst[i/64] = word
+	}
+}
+
 // Without sets the bits of the bytes that have none of some bits.
 func Without(dst []uint64, b []uint8, look uint8) {
 	n := 0

@@ -88,3 +88,45 @@ set:
 
 	VZEROUPPER
 	RET
+
+// func above8(dst *uint64, x, y *int64, n int)
+TEXT ·above8(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ y+16(FP), R9
+	MOVQ n+24(FP), CX
+	XORQ AX, AX
+
+above:
+	VMOVDQU64 (SI)(AX*8), Z10
+	VPCMPQ    $6, (R9)(AX*8), Z10, K1
+	KMOVB     K1, R8
+	MOVB      R8, (DI)
+	INCQ      DI
+	ADDQ      $8, AX
+	CMPQ      AX, CX
+	JLT       above
+
+	VZEROUPPER
+	RET
+
+// func below8(dst *uint64, x *int64, n int, limit int64)
+TEXT ·below8(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), DI
+	MOVQ         x+8(FP), SI
+	MOVQ         n+16(FP), CX
+	VPBROADCASTQ limit+24(FP), Z0
+	XORQ         AX, AX
+
+below:
+	VMOVDQU64 (SI)(AX*8), Z10
+	VPCMPQ    $1, Z0, Z10, K1
+	KMOVB     K1, R8
+	MOVB      R8, (DI)
+	INCQ      DI
+	ADDQ      $8, AX
+	CMPQ      AX, CX
+	JLT       below
+
+	VZEROUPPER
+	RET

@@ -30,6 +30,17 @@ func LookCodes(dst, table []int32, indexes []uint32) bool {
 	return rest(dst, table, indexes, n, most)
 }
 
+// Translate is LookCodes by codes; a negative one is in no table.
+func Translate(dst, table, codes []int32) bool {
+	n, most := 0, uint32(0)
+	if has && len(codes) >= 16 && len(table) > 0 {
+		n = len(codes) &^ 15
+		_ = dst[n-1]
+		most = translate16(&dst[0], &codes[0], n, &table[0], uint64(len(table)-1))
+	}
+	return rest(dst, table, codes, n, most)
+}
+
 // LookInts is LookCodes of other numbers.
 func LookInts(dst, table []int64, indexes []uint32) bool {
 	n, most := 0, uint32(0)
@@ -53,7 +64,7 @@ func LookFloats(dst, table []float64, indexes []uint32) bool {
 }
 
 // rest looks up the indexes from n on; most is the largest of those before.
-func rest[T any](dst, table []T, indexes []uint32, n int, most uint32) bool {
+func rest[T any, I int32 | uint32](dst, table []T, indexes []I, n int, most uint32) bool {
 	if uint(most) >= uint(len(table)) {
 		return n == 0 && len(indexes) == 0
 	}

@@ -94,6 +94,10 @@ codes:
 	VZEROUPPER
 	RET
 
+// func translate16(dst, codes *int32, n int, table *int32, last uint64) uint32
+TEXT ·translate16(SB), NOSPLIT, $0-44
+	JMP ·lookCodes16(SB)
+
 // func lookFloats8(dst *float64, indexes *uint32, n int, table *float64, last uint64) uint32
 TEXT ·lookFloats8(SB), NOSPLIT, $0-44
 	JMP ·lookInts8(SB)

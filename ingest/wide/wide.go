@@ -243,6 +243,20 @@ func Tally(counts []uint8, words []uint64, rows []uint32, over func(bucket uint6
 	return sum, s0, s1
 }
 
+// Ratios divides numbers by whole ones.
+func Ratios(dst, x []float64, by []int64) {
+	n := 0
+	if has && len(x) >= 8 {
+		n = len(x) &^ 7
+		_, _ = dst[n-1], by[n-1]
+		ratios8(&dst[0], &x[0], &by[0], n)
+	}
+	dst, by = dst[n:len(x)], by[n:len(x)]
+	for i, v := range x[n:] {
+		dst[i] = v / float64(by[i])
+	}
+}
+
 func one(b bool) int {
 	if b {
 		return 1

@@ -116,3 +116,15 @@ func spreadInts(dst *int64, at int, where *uint64, n, present int) int
 
 //go:noescape
 func spreadFloats(dst *float64, at int, where *uint64, n, present int) int
+
+//go:noescape
+func translate16(dst, codes *int32, n int, table *int32, last uint64) uint32
+
+//go:noescape
+func above8(dst *uint64, x, y *int64, n int)
+
+//go:noescape
+func below8(dst *uint64, x *int64, n int, limit int64)
+
+//go:noescape
+func ratios8(dst, x *float64, by *int64, n int)

@@ -306,6 +306,26 @@ most:
 	VZEROUPPER
 	RET
 
+// func ratios8(dst, x *float64, by *int64, n int)
+TEXT ·ratios8(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ by+16(FP), R8
+	MOVQ n+24(FP), CX
+	XORQ AX, AX
+
+ratios:
+	VMOVUPD   (SI)(AX*8), Z10
+	VCVTQQ2PD (R8)(AX*8), Z11
+	VDIVPD    Z11, Z10, Z10
+	VMOVUPD   Z10, (DI)(AX*8)
+	ADDQ      $8, AX
+	CMPQ      AX, CX
+	JLT       ratios
+
+	VZEROUPPER
+	RET
+
 // func quotients8(dst *float64, b *byte, n int, div float64)
 TEXT ·quotients8(SB), NOSPLIT, $0-32
 	MOVQ         dst+0(FP), DI

@@ -150,6 +150,11 @@ func compareLoops(t *testing.T, r *rand.Rand, n int) {
 		all, lowest := Bits(ints)
 		return [2]int64{all, lowest}
 	})
+	check(t, "Ratios", sameBits, func() []float64 {
+		dst := make([]float64, n)
+		Ratios(dst, x, ints)
+		return dst
+	})
 	compareRows(t, r, x, w)
 	for _, from := range [][]float64{x, make([]float64, n)} {
 		type copied struct {
@@ -327,6 +332,8 @@ func compareBits(t *testing.T, r *rand.Rand, x []float64, codes []int32, state [
 	for i := range part {
 		part[i], whole[i] = int64(r.IntN(12)-2)<<r.IntN(60), int64(r.IntN(12)-2)<<r.IntN(60)
 	}
+	check(t, "Above", slices.Equal, bitmap(func(dst []uint64) { Above(dst, part, whole) }))
+	check(t, "Below", slices.Equal, bitmap(func(dst []uint64) { Below(dst, part, 1) }))
 	check(t, "Shares", slices.Equal, func() []int32 {
 		dst := make([]int32, n)
 		Shares(dst, part, whole, 0.8)
@@ -380,6 +387,28 @@ func compareRows(t *testing.T, r *rand.Rand, x []float64, w Window) {
 		keys[i], state[i] = uint32(r.IntN(len(add))), uint8(r.IntN(64))
 	}
 	compareBits(t, r, x, codes, state)
+	words := make([]int32, len(add))
+	for i := range words {
+		words[i] = int32(r.Uint32())
+	}
+	for _, from := range [][]int32{codes, slices.Clone(codes)} { // as they are, with others than there are words for, and without
+		type translated struct {
+			dst []int32
+			ok  bool
+		}
+		check(t, "Translate", func(a, b translated) bool { return a.ok == b.ok && (!a.ok || slices.Equal(a.dst, b.dst)) }, func() translated {
+			dst := make([]int32, n)
+			return translated{ok: Translate(dst, words, from), dst: dst}
+		})
+		for i, c := range from {
+			if uint(c) >= uint(len(words)) {
+				from[i] = 0
+			}
+		}
+		if dst := make([]int32, n); !Translate(dst, words, from) || n > 0 && dst[n-1] != words[from[n-1]] {
+			t.Errorf("codes that have words are not translated")
+		}
+	}
 	// Both stop where they cannot go on, and may do so a little before.
 	check(t, "Find", slices.Equal, func() []uint32 {
 		dst := make([]uint32, n)

@@ -49,6 +49,10 @@ func lookInts8(dst *int64, indexes *uint32, n int, table *int64, last uint64) ui
 func lookFloats8(dst *float64, indexes *uint32, n int, table *float64, last uint64) uint32 {
 	panic("unreachable")
 }
-func spreadCodes(dst *int32, at int, where *uint64, n, present int) int    { panic("unreachable") }
-func spreadInts(dst *int64, at int, where *uint64, n, present int) int     { panic("unreachable") }
-func spreadFloats(dst *float64, at int, where *uint64, n, present int) int { panic("unreachable") }
+func spreadCodes(dst *int32, at int, where *uint64, n, present int) int      { panic("unreachable") }
+func spreadInts(dst *int64, at int, where *uint64, n, present int) int       { panic("unreachable") }
+func spreadFloats(dst *float64, at int, where *uint64, n, present int) int   { panic("unreachable") }
+func translate16(dst, codes *int32, n int, table *int32, last uint64) uint32 { panic("unreachable") }
+func above8(dst *uint64, x, y *int64, n int)                                 { panic("unreachable") }
+func below8(dst *uint64, x *int64, n int, limit int64)                       { panic("unreachable") }
+func ratios8(dst, x *float64, by *int64, n int)                              { panic("unreachable") }
