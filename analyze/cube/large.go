@@ -83,7 +83,7 @@ func (s *scanner) fillLarge(ctx context.Context, src serving.Requests, plan *Pla
 // minutes it costs a few collections.
 func collectOften() func() {
 	was := debug.SetGCPercent(33)
-	return func() { debug.SetGCPercent(min(was, 100)) } // more is for the start of a program
+	return func() { debug.SetGCPercent(was) }
 }
 
 // threadBytes is what a goroutine of a scan takes: its histograms, batches and

@@ -84,10 +84,18 @@ func collectLate() {
 		debug.SetGCPercent(was)
 		return
 	}
-	collected := new(*byte) // that nothing refers to
-	runtime.AddCleanup(collected, func(int) {
-		if now := debug.SetGCPercent(usualPercent); now != startPercent {
-			debug.SetGCPercent(now) // somebody has set what is better for the moment
-		}
-	}, 0)
+	onceCollected(collectAsUsual)
+}
+
+// collectAsUsual ends the start, or what somebody has set for the moment first.
+func collectAsUsual() {
+	if now := debug.SetGCPercent(usualPercent); now != startPercent {
+		debug.SetGCPercent(now)
+		onceCollected(collectAsUsual)
+	}
+}
+
+// onceCollected calls f after the next collection.
+func onceCollected(f func()) {
+	runtime.AddCleanup(new(*byte), func(int) { f() }, 0) // nothing refers to it
 }

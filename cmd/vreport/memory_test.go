@@ -1,6 +1,45 @@
 package main
 
-import "testing"
+import (
+	"runtime"
+	"runtime/debug"
+	"testing"
+	"time"
+)
+
+// The collector is as usual after the first collection, or the first one after
+// somebody else's setting.
+func TestCollectLate(t *testing.T) {
+	was := debug.SetGCPercent(usualPercent)
+	defer debug.SetGCPercent(was)
+	percent := func() int {
+		now := debug.SetGCPercent(50)
+		debug.SetGCPercent(now)
+		return now
+	}
+	collectLate()
+	if got := percent(); got != startPercent {
+		t.Errorf("%d at the start, want %d", got, startPercent)
+	}
+	debug.SetGCPercent(33)
+	for range 3 {
+		runtime.GC()
+		time.Sleep(time.Millisecond)
+	}
+	if got := percent(); got != 33 {
+		t.Errorf("%d while it is set to 33", got)
+	}
+	debug.SetGCPercent(startPercent)
+	for end := time.Now().Add(10 * time.Second); percent() != usualPercent; runtime.GC() {
+		if time.Now().After(end) {
+			t.Fatalf("still %d, want %d", percent(), usualPercent)
+		}
+	}
+	debug.SetGCPercent(70) // GOGC
+	if collectLate(); percent() != 70 {
+		t.Errorf("%d where the environment says 70", percent())
+	}
+}
 
 func TestParseSize(t *testing.T) {
 	for _, tt := range []struct {
