@@ -76,10 +76,11 @@ func Settle(dst []uint16, leaves []uint32, state []uint8, look uint8, slots []ui
 // returns how many there are. There must be bits for all of them.
 func Wanted(rows, at []uint32, lines []uint16, x []float64, w Window, stride uint32, set []uint64) int {
 	n, found := 0, 0
-	if has && len(rows) > 8 && len(set) > 0 {
+	if has && len(rows) > 8 && len(lines) > 1 && len(set) > 0 {
 		n = (len(rows) - 1) &^ 7 // wanted8 reads two lines at a time
 		_, _, _ = lines[rows[n]], x[rows[n]], at[len(rows)-1]
-		found = wanted8(&rows[0], &at[0], n, &lines[0], &x[0], uint64(w.Shift&63), w.Base, w.Width, uint64(stride), &set[0], uint64(2*len(set)-1))
+		lastRow := min(len(x), len(lines)-1) - 1
+		found = wanted8(&rows[0], &at[0], n, &lines[0], &x[0], uint64(lastRow), uint64(w.Shift&63), w.Base, w.Width, uint64(stride), &set[0], uint64(2*len(set)-1))
 	}
 	at = at[:len(rows)]
 	for i := n; i < len(rows); i++ {

@@ -112,19 +112,20 @@ settled:
 	VZEROUPPER
 	RET
 
-// func wanted8(rows, at *uint32, n int, lines *uint16, x *float64, shift, base, width, stride uint64, set *uint64, last uint64) int
-TEXT ·wanted8(SB), NOSPLIT, $0-96
+// func wanted8(rows, at *uint32, n int, lines *uint16, x *float64, lastRow, shift, base, width, stride uint64, set *uint64, last uint64) int
+TEXT ·wanted8(SB), NOSPLIT, $0-104
 	MOVQ         rows+0(FP), DI
 	MOVQ         at+8(FP), DX
 	MOVQ         n+16(FP), CX
 	MOVQ         lines+24(FP), R8
 	MOVQ         x+32(FP), R9
-	VMOVQ        shift+40(FP), X1
-	VPBROADCASTQ base+48(FP), Z2
-	VPBROADCASTQ width+56(FP), Z3
-	VPBROADCASTD stride+64(FP), Y4
-	MOVQ         set+72(FP), SI
-	VPBROADCASTD last+80(FP), Y5
+	VPBROADCASTD lastRow+40(FP), Y0
+	VMOVQ        shift+48(FP), X1
+	VPBROADCASTQ base+56(FP), Z2
+	VPBROADCASTQ width+64(FP), Z3
+	VPBROADCASTD stride+72(FP), Y4
+	MOVQ         set+80(FP), SI
+	VPBROADCASTD last+88(FP), Y5
 	MOVL         $1, R10
 	VPBROADCASTD R10, Y6
 	MOVL         $31, R10
@@ -136,16 +137,17 @@ TEXT ·wanted8(SB), NOSPLIT, $0-96
 
 wanted:
 	VMOVDQU32     (DI)(AX*4), Y9
+	VPMINUD       Y0, Y9, Y14               // what ascends is less
 	KXNORB        K1, K1, K1
 	VPXORQ        Z10, Z10, Z10
-	VPGATHERDQ    (R9)(Y9*8), K1, Z10
+	VPGATHERDQ    (R9)(Y14*8), K1, Z10
 	VPSRLQ        X1, Z10, Z10
 	VPSUBQ        Z2, Z10, Z10
 	VPMINUQ       Z3, Z10, Z10               // bucket
 	VPMOVQD       Z10, Y10
 	KXNORB        K1, K1, K1
 	VPXORD        Y11, Y11, Y11
-	VPGATHERDD    (R8)(Y9*2), K1, Y11        // its line, and the next one's above it
+	VPGATHERDD    (R8)(Y14*2), K1, Y11       // its line, and the next one's above it
 	VPANDD        Y8, Y11, Y11
 	VPMULLD       Y4, Y11, Y11
 	VPADDD        Y11, Y10, Y10              // bit
@@ -168,7 +170,7 @@ wanted:
 	CMPQ          AX, CX
 	JLT           wanted
 
-	MOVQ BX, ret+88(FP)
+	MOVQ BX, ret+96(FP)
 	VZEROUPPER
 	RET
 

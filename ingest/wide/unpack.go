@@ -1,5 +1,7 @@
 package wide
 
+import "slices"
+
 // The loops here are of encoded columns.
 
 // Unpack reads bit-packed numbers of width bits, the least significant bit first,
@@ -88,14 +90,16 @@ func Spread[T int32 | int64 | float64](dst []T, present int, where []uint64, at 
 	if !has || len(where) == 0 {
 		return present, len(where)
 	}
-	_ = dst[at+64*len(where)-1]
+	dst = slices.Clip(dst)
+	_, _ = dst[at:][:64*len(where)], dst[:present]
 	switch d := any(dst).(type) {
 	case []int32:
-		return spreadCodes(&d[0], at, &where[0], len(where), present), 0
+		left = spreadCodes(&d[0], at, &where[0], len(where), present)
 	case []int64:
-		return spreadInts(&d[0], at, &where[0], len(where), present), 0
+		left = spreadInts(&d[0], at, &where[0], len(where), present)
 	case []float64:
-		return spreadFloats(&d[0], at, &where[0], len(where), present), 0
+		left = spreadFloats(&d[0], at, &where[0], len(where), present)
 	}
-	return present, len(where)
+	_ = dst[:left] // there are as many values as bits
+	return left, 0
 }

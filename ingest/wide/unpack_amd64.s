@@ -160,6 +160,7 @@ spreadCodesGroup:
 	KMOVW      R11, K1
 	POPCNTL    R11, R11
 	SUBQ       R11, DX
+	JLT        spreadCodesEnd                // fewer values than bits
 	SUBQ       $16, R8
 	VPEXPANDD.Z (DI)(DX*4), K1, Z0
 	VMOVDQU32  Z0, (DI)(R8*4)
@@ -208,6 +209,7 @@ spreadIntsGroup:
 	KMOVB      R11, K1
 	POPCNTL    R11, R11
 	SUBQ       R11, DX
+	JLT        spreadIntsEnd                 // fewer values than bits
 	SUBQ       $8, R8
 	VPEXPANDQ.Z (DI)(DX*8), K1, Z0
 	VMOVDQU64  Z0, (DI)(R8*8)

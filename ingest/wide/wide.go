@@ -220,7 +220,7 @@ func Tally(counts []uint8, words []uint64, rows []uint32, over func(bucket uint6
 	var lo, hi uint64 // sums of the lower 52 bits of squares, and of the upper ones
 	for hasTally && len(rows) >= 8 {
 		var full [64]uint16
-		done, n := tally8(&counts[0], &words[0], &rows[0], len(rows)&^7, &full, &sum, &lo, &hi)
+		done, n := tally8(&counts[0], &words[0], &rows[0], len(rows)&^7, uint64(len(counts)-1), uint64(len(words)-1), &full, &sum, &lo, &hi)
 		for _, k := range full[:n] {
 			over(uint64(k))
 		}

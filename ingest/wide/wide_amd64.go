@@ -21,7 +21,8 @@ func coarse8(dst *uint16, x *float64, n int, shift, base, last, coarse uint64)
 
 // Those that list write as many values at a time as are in their names, from the
 // next place on: there are as many that are not decided yet. last bounds what is
-// read of a table, whatever the numbers say: its last element, or half-word.
+// read of a table, whatever the numbers say: its last element, or half-word; and so
+// do lastRow, lastWord and lastCount.
 
 //go:noescape
 func marked16(rows *uint32, lines, at *uint16, n int, marks *uint64, last uint64) int
@@ -48,7 +49,7 @@ func find16(dst, keys *uint32, n int, table *uint32, last uint64) (done int)
 func settle16(dst *uint16, leaves *uint32, state *uint8, n int, look uint64, slots *uint32, last uint64) (done int)
 
 //go:noescape
-func wanted8(rows, at *uint32, n int, lines *uint16, x *float64, shift, base, width, stride uint64, set *uint64, last uint64) int
+func wanted8(rows, at *uint32, n int, lines *uint16, x *float64, lastRow, shift, base, width, stride uint64, set *uint64, last uint64) int
 
 // copy8 returns the largest of the bits without their sign, shifted left.
 //
@@ -66,7 +67,7 @@ func quotients8(dst *float64, b *byte, n int, div float64)
 // they are many. It returns how many rows are done, and how many are in full.
 //
 //go:noescape
-func tally8(counts *uint8, words *uint64, rows *uint32, n int, full *[64]uint16, sum, lo, hi *uint64) (done, found int)
+func tally8(counts *uint8, words *uint64, rows *uint32, n int, lastCount, lastWord uint64, full *[64]uint16, sum, lo, hi *uint64) (done, found int)
 
 //go:noescape
 func equal16(dst *uint64, codes *int32, n int, code int32)
@@ -106,7 +107,7 @@ func lookInts8(dst *int64, indexes *uint32, n int, table *int64, last uint64) ui
 //go:noescape
 func lookFloats8(dst *float64, indexes *uint32, n int, table *float64, last uint64) uint32
 
-// n is of words.
+// n is of words. What is left is less than 0 where there are more bits than values.
 
 //go:noescape
 func spreadCodes(dst *int32, at int, where *uint64, n, present int) int

@@ -345,13 +345,15 @@ quotients:
 	VZEROUPPER
 	RET
 
-// func tally8(counts *uint8, words *uint64, rows *uint32, n int, full *[64]uint16, sum, lo, hi *uint64) (done, found int)
-TEXT ·tally8(SB), NOSPLIT, $0-80
+// func tally8(counts *uint8, words *uint64, rows *uint32, n int, lastCount, lastWord uint64, full *[64]uint16, sum, lo, hi *uint64) (done, found int)
+TEXT ·tally8(SB), NOSPLIT, $0-96
 	MOVQ         counts+0(FP), DI
 	MOVQ         words+8(FP), SI
 	MOVQ         rows+16(FP), DX
 	MOVQ         n+24(FP), CX
-	MOVQ         full+32(FP), R8
+	VPBROADCASTQ lastCount+32(FP), Z4
+	VPBROADCASTD lastWord+40(FP), Y5
+	MOVQ         full+48(FP), R8
 	MOVQ         $0x3FFFFFFFFFFFF, R9
 	VPBROADCASTQ R9, Z3
 	VPXORQ       Z0, Z0, Z0                  // sum
@@ -361,11 +363,12 @@ TEXT ·tally8(SB), NOSPLIT, $0-80
 	XORQ         BX, BX                      // found
 
 tally:
-	VMOVDQU     (DX)(AX*4), Y10
+	VPMINUD     (DX)(AX*4), Y5, Y10
 	KXNORB      K1, K1, K1
 	VPXORQ      Z11, Z11, Z11
 	VPGATHERDQ  (SI)(Y10*8), K1, Z11
 	VPSRLQ      $50, Z11, Z12
+	VPMINUQ     Z4, Z12, Z12
 	VPMOVQW     Z12, X12
 	VPANDQ      Z3, Z11, Z11
 	VPADDQ      Z11, Z0, Z0
@@ -438,7 +441,7 @@ tallied:
 	VPSRLDQ       $8, X0, X10
 	VPADDQ        X10, X0, X0
 	VMOVQ         X0, R9
-	MOVQ          sum+40(FP), R10
+	MOVQ          sum+56(FP), R10
 	ADDQ          R9, (R10)
 	VEXTRACTI64X4 $1, Z1, Y10
 	VPADDQ        Y10, Y1, Y1
@@ -447,7 +450,7 @@ tallied:
 	VPSRLDQ       $8, X1, X10
 	VPADDQ        X10, X1, X1
 	VMOVQ         X1, R9
-	MOVQ          lo+48(FP), R10
+	MOVQ          lo+64(FP), R10
 	ADDQ          R9, (R10)
 	VEXTRACTI64X4 $1, Z2, Y10
 	VPADDQ        Y10, Y2, Y2
@@ -456,10 +459,10 @@ tallied:
 	VPSRLDQ       $8, X2, X10
 	VPADDQ        X10, X2, X2
 	VMOVQ         X2, R9
-	MOVQ          hi+56(FP), R10
+	MOVQ          hi+72(FP), R10
 	ADDQ          R9, (R10)
-	MOVQ          AX, done+64(FP)
-	MOVQ          BX, found+72(FP)
+	MOVQ          AX, done+80(FP)
+	MOVQ          BX, found+88(FP)
 	VZEROUPPER
 	RET
 

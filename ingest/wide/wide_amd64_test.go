@@ -72,6 +72,26 @@ func TestTallySums(t *testing.T) {
 	}
 }
 
+// TestTallyOver has as many counters run over at a time as there can be.
+func TestTallyOver(t *testing.T) {
+	for n := range 200 {
+		counts, words, rows := make([]uint8, n), make([]uint64, n), make([]uint32, n)
+		for i := range n {
+			counts[i], words[i], rows[i] = 255, uint64(i)<<WordBits, uint32(i)
+		}
+		next := uint64(0)
+		Tally(counts, words, rows, func(k uint64) {
+			if k != next {
+				t.Fatalf("%d counters: that of bucket %d is said to run over, want %d", n, k, next)
+			}
+			next++
+		})
+		if next != uint64(n) {
+			t.Errorf("%d of %d counters ran over", next, n)
+		}
+	}
+}
+
 // TestWide holds the loops of assembly to those of Go, with every length of rest and
 // values of all kinds.
 func TestWide(t *testing.T) {

@@ -11,7 +11,7 @@ func coarse8(dst *uint16, x *float64, n int, shift, base, last, coarse uint64) {
 func copy8(dst, src *float64, n int) uint64                                    { panic("unreachable") }
 func most8(x *float64, n int, look uint64) uint64                              { panic("unreachable") }
 func quotients8(dst *float64, b *byte, n int, div float64)                     { panic("unreachable") }
-func tally8(counts *uint8, words *uint64, rows *uint32, n int, full *[64]uint16, sum, lo, hi *uint64) (done, found int) {
+func tally8(counts *uint8, words *uint64, rows *uint32, n int, lastCount, lastWord uint64, full *[64]uint16, sum, lo, hi *uint64) (done, found int) {
 	panic("unreachable")
 }
 func marked16(rows *uint32, lines, at *uint16, n int, marks *uint64, last uint64) int {
@@ -28,7 +28,7 @@ func find16(dst, keys *uint32, n int, table *uint32, last uint64) int { panic("u
 func settle16(dst *uint16, leaves *uint32, state *uint8, n int, look uint64, slots *uint32, last uint64) int {
 	panic("unreachable")
 }
-func wanted8(rows, at *uint32, n int, lines *uint16, x *float64, shift, base, width, stride uint64, set *uint64, last uint64) int {
+func wanted8(rows, at *uint32, n int, lines *uint16, x *float64, lastRow, shift, base, width, stride uint64, set *uint64, last uint64) int {
 	panic("unreachable")
 }
 func equal16(dst *uint64, codes *int32, n int, code int32)         { panic("unreachable") }
