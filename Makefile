@@ -63,6 +63,8 @@ $(MODULES): templates/package-lock.json templates/package.json templates/.npmrc
 # instead of skipping.
 test: $(BUNDLE) check browser peers
 	VREPORT_REQUIRE_PEERS=1 VREPORT_REQUIRE_CHROMIUM=1 VREPORT_REQUIRE_BUNDLE=1 $(GO) test ./...
+	@# What processors without AVX-512 do.
+	$(GO) test -tags purego ./ingest/wide ./ingest/column ./ingest/trace ./analyze/cube
 
 check:
 	@unformatted=$$(gofmt -l $(GOFILES)); test -z "$$unformatted" || { echo "gofmt is wanted for:" $$unformatted >&2; exit 1; }

@@ -115,6 +115,16 @@ var fenced = []struct {
 	{"Zeros", func(y *yard, n int) { Zeros(numbers[uint64](y, (n+63)/64, 0), numbers[float64](y, n, 0)) }},
 	{"Floats", func(y *yard, n int) { Floats(numbers[float64](y, n, 0), numbers[int64](y, n, 0)) }},
 	{"Bits", func(y *yard, n int) { Bits(numbers[int64](y, n, 0)) }},
+	{"Above", func(y *yard, n int) {
+		Above(numbers[uint64](y, (n+63)/64, 0), numbers[int64](y, n, 0), numbers[int64](y, n, 0))
+	}},
+	{"Below", func(y *yard, n int) { Below(numbers[uint64](y, (n+63)/64, 0), numbers[int64](y, n, 0), 1) }},
+	{"Ratios", func(y *yard, n int) {
+		Ratios(numbers[float64](y, n, 0), numbers[float64](y, n, 0), numbers[int64](y, n, 0))
+	}},
+	{"Translate", func(y *yard, n int) {
+		Translate(numbers[int32](y, n, 0), numbers[int32](y, 50, 0), numbers[int32](y, n, 50))
+	}},
 	{"Copy", func(y *yard, n int) { Copy(numbers[float64](y, n, 0), numbers[float64](y, n, 0)) }},
 	{"Most", func(y *yard, n int) { Most(numbers[float64](y, n, 0), math.MaxUint64) }},
 	{"Quotients", func(y *yard, n int) { Quotients(numbers[float64](y, n, 0), numbers[uint8](y, 8*n, 0), 1000) }},

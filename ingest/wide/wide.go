@@ -39,7 +39,7 @@ func Words(dst []uint64, x []float64, w Window, unit float64) (outside, nan int)
 	shift, base, width := w.Shift&63, w.Base, w.Width
 	for i, v := range x[n:] {
 		f := math.Float64bits(v)
-		k, q := min(f>>shift-base, width), uint64(int64(v*unit+0.5))
+		k, q := min(f>>shift-base, width), uint64(int64(float64(v*unit)+0.5))
 		if k == width {
 			q = 0
 		}
