@@ -180,8 +180,16 @@ func (s *stock) open(m int, b *slab, slot uint16) {
 	t, a := &b.accounts[slot], &s.accs[m][s.owners[slot]]
 	t.open = true
 	// Memory that is read before it is first written to has two faults a page, and
-	// the second interrupts the other threads.
-	clear(b.counts[uint64(slot)*b.stride:][:b.stride])
+	// the second interrupts the other threads. Most of a window is never used.
+	from, to := b.Width, uint64(0)
+	for _, x := range a.raw {
+		if k := math.Float64bits(x)>>b.Shift - b.Base; k < b.Width {
+			from, to = min(from, k), max(to, k+1)
+		}
+	}
+	if from < to {
+		clear(b.counts[uint64(slot)*b.stride:][from:to])
+	}
 	for _, x := range a.raw {
 		s.put(m, b, slot, x)
 	}

@@ -57,7 +57,7 @@ func TailBand(whole []float64, parts [][]float64, p float64) (Band, bool) {
 // orderFrom returns the places of values from a rank on, in the order of a stable
 // sort. What lies below is only counted: it is most, where a tail is asked for.
 func orderFrom(x []float64, rank int) []int {
-	least := AtRanks(x, []int{rank})[0]
+	least := atRanks(x, []int{rank}, nil)[0]
 	var order []int
 	for i, v := range x {
 		if v >= least {

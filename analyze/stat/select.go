@@ -24,7 +24,7 @@ func Quantiles(x []float64, ps ...float64) []float64 {
 	}
 	slices.Sort(ranks)
 	ranks = slices.Compact(ranks)
-	at := AtRanks(x, ranks)
+	at := atRanks(x, ranks, nil)
 	for i, p := range ps {
 		j, g := rank7(len(x), p)
 		k := slices.Index(ranks, j)
@@ -44,11 +44,15 @@ const (
 // values, which come in any order and must not be NaN. Values are counted in buckets of
 // their bits, which lie as close as orders of magnitude do, and only those of a
 // bucket that holds a rank are looked at further. No order of values, and no
-// distribution, makes it slower than a sort by more than the counting.
-func AtRanks(x []float64, ranks []int) []float64 {
+// distribution, makes it slower than a sort by more than the counting. It leaves x
+// with some of the values, in any order, and takes no other memory for them.
+func AtRanks(x []float64, ranks []int) []float64 { return atRanks(x, ranks, x) }
+
+// atRanks is AtRanks with room for values, which may be x.
+func atRanks(x []float64, ranks []int, room []float64) []float64 {
 	lo, hi := keyRange(x)
 	if len(x) < selectFrom || lo == hi {
-		return sortedAt(x, ranks)
+		return sortedAt(x, ranks, room)
 	}
 	shift := max(0, bits.Len64(hi-lo)-selectBits)
 	bucket := func(v float64) uint64 { return (sortKey(v) - lo) >> shift & (1<<selectBits - 1) }
@@ -58,7 +62,7 @@ func AtRanks(x []float64, ranks []int) []float64 {
 	}
 	var wanted [1 << selectBits]bool
 	inner := make([]int, len(ranks))   // ranks among the values of wanted buckets
-	b, below, room, left := 0, 0, 0, 0 // values in buckets before b; of all before b and b itself, those wanted and not
+	b, below, kept, left := 0, 0, 0, 0 // values in buckets before b; of all before b and b itself, those wanted and not
 	for i, k := range ranks {
 		for ; k >= below+counts[b]; b++ {
 			below += counts[b]
@@ -68,24 +72,24 @@ func AtRanks(x []float64, ranks []int) []float64 {
 		}
 		if !wanted[b] {
 			wanted[b] = true
-			room += counts[b]
+			kept += counts[b]
 		}
 		inner[i] = k - left
 	}
-	if room > len(x)/2 { // one value many times, or a few that lie far out
-		return sortedAt(x, ranks)
+	if kept > len(x)/2 { // one value many times, or a few that lie far out
+		return sortedAt(x, ranks, room)
 	}
-	held := make([]float64, 0, room)
+	held := slices.Grow(room[:0], kept)
 	for _, v := range x {
 		if wanted[bucket(v)] {
 			held = append(held, v)
 		}
 	}
-	return AtRanks(held, inner)
+	return atRanks(held, inner, held)
 }
 
-func sortedAt(x []float64, ranks []int) []float64 {
-	s := slices.Clone(x)
+func sortedAt(x []float64, ranks []int, room []float64) []float64 {
+	s := append(room[:0], x...)
 	Sort(s)
 	out := make([]float64, len(ranks))
 	for i, k := range ranks {
