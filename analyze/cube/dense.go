@@ -21,7 +21,7 @@ const denseBytes = 8 << 20
 const windowOctaves = 16
 
 // maxDenseBits bounds values in fixed point (1024 s): a word has room for a bucket
-// beside them, and the squares of sumRows of them add up to less than 2^128.
+// beside them, and sums of wide.TallyRows of them, and of their squares, fit one word and two.
 const maxDenseBits = wide.WordBits
 
 // A place is the window of a metric's scale that has counters. All goroutines

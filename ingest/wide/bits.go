@@ -3,6 +3,28 @@ package wide
 // The loops here make bitmaps, a bit a row, the first in the lowest bit of the first
 // word. All of them write whole words: bits beyond the last row are 0.
 
+// bitsFrom writes the words of n rows, from one on that is the first of a word.
+func bitsFrom(dst []uint64, from, n int, is func(i int) bool) {
+	for ; from < n; from += 64 {
+		word := uint64(0)
+		for i := from; i < min(from+64, n); i++ {
+			word |= uint64(one(is(i))) << (i & 63)
+		}
+		dst[from/64] = word
+	}
+}
+
+// Zeros sets the bits of the values that are zero, of either sign.
+func Zeros(dst []uint64, x []float64) {
+	n := 0
+	if has && len(x) >= 64 {
+		n = len(x) &^ 63
+		_ = dst[n/64-1]
+		zeros8(&dst[0], &x[0], n)
+	}
+	bitsFrom(dst, n, len(x), func(i int) bool { return x[i] == 0 })
+}
+
 // Equal sets the bits of the codes that are a certain one.
 func Equal(dst []uint64, codes []int32, code int32) {
 	n := 0
@@ -11,13 +33,7 @@ func Equal(dst []uint64, codes []int32, code int32) {
 		_ = dst[n/64-1]
 		equal16(&dst[0], &codes[0], n, code)
 	}
-	for i := n; i < len(codes); i += 64 {
-		word := uint64(0)
-		for k, c := range codes[i:min(i+64, len(codes))] {
-			word |= uint64(one(c == code)) << k
-		}
-		dst[i/64] = word
-	}
+	bitsFrom(dst, n, len(codes), func(i int) bool { return codes[i] == code })
 }
 
 // AtMost sets the bits of the values that are most, or less. NaN is neither.
@@ -28,13 +44,7 @@ func AtMost(dst []uint64, x []float64, most float64) {
 		_ = dst[n/64-1]
 		atMost8(&dst[0], &x[0], n, most)
 	}
-	for i := n; i < len(x); i += 64 {
-		word := uint64(0)
-		for k, v := range x[i:min(i+64, len(x))] {
-			word |= uint64(one(v <= most)) << k
-		}
-		dst[i/64] = word
-	}
+	bitsFrom(dst, n, len(x), func(i int) bool { return x[i] <= most })
 }
 
 // Above sets the bits of the numbers that are more than the one beside them.
@@ -45,13 +55,7 @@ func Above(dst []uint64, x, y []int64) {
 		_, _ = dst[n/64-1], y[n-1]
 		above8(&dst[0], &x[0], &y[0], n)
 	}
-	for i := n; i < len(x); i += 64 {
-		word := uint64(0)
-		for k, v := range x[i:min(i+64, len(x))] {
-			word |= uint64(one(v > y[i+k])) << k
-		}
-		dst[i/64] = word
-	}
+	bitsFrom(dst, n, len(x), func(i int) bool { return x[i] > y[i] })
 }
 
 // Below sets the bits of the numbers that are less than a limit.
@@ -62,13 +66,7 @@ func Below(dst []uint64, x []int64, limit int64) {
 		_ = dst[n/64-1]
 		below8(&dst[0], &x[0], n, limit)
 	}
-	for i := n; i < len(x); i += 64 {
-		word := uint64(0)
-		for k, v := range x[i:min(i+64, len(x))] {
-			word |= uint64(one(v < limit)) << k
-		}
-		dst[i/64] = word
-	}
+	bitsFrom(dst, n, len(x), func(i int) bool { return x[i] < limit })
 }
 
 // Without sets the bits of the bytes that have none of some bits.
@@ -79,13 +77,7 @@ func Without(dst []uint64, b []uint8, look uint8) {
 		_ = dst[n/64-1]
 		without64(&dst[0], &b[0], n, look)
 	}
-	for i := n; i < len(b); i += 64 {
-		word := uint64(0)
-		for k, v := range b[i:min(i+64, len(b))] {
-			word |= uint64(one(v&look == 0)) << k
-		}
-		dst[i/64] = word
-	}
+	bitsFrom(dst, n, len(b), func(i int) bool { return b[i]&look == 0 })
 }
 
 // Set sets some bits of those bytes whose bit is set.

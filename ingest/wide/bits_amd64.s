@@ -4,6 +4,27 @@
 
 // In all of them AX counts the rows that are done and CX is how many there are.
 
+// func zeros8(dst *uint64, x *float64, n int)
+TEXT ·zeros8(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ n+16(FP), CX
+	XORQ AX, AX
+
+zeros:
+	VMOVDQU64 (SI)(AX*8), Z10
+	VPADDQ    Z10, Z10, Z10
+	VPTESTNMQ Z10, Z10, K1
+	KMOVB     K1, R11
+	MOVB      R11, (DI)
+	INCQ      DI
+	ADDQ      $8, AX
+	CMPQ      AX, CX
+	JLT       zeros
+
+	VZEROUPPER
+	RET
+
 // func equal16(dst *uint64, codes *int32, n int, code int32)
 TEXT ·equal16(SB), NOSPLIT, $0-28
 	MOVQ         dst+0(FP), DI

@@ -2,24 +2,6 @@
 
 #include "textflag.h"
 
-DATA times<>+0(SB)/4, $0
-DATA times<>+4(SB)/4, $1
-DATA times<>+8(SB)/4, $2
-DATA times<>+12(SB)/4, $3
-DATA times<>+16(SB)/4, $4
-DATA times<>+20(SB)/4, $5
-DATA times<>+24(SB)/4, $6
-DATA times<>+28(SB)/4, $7
-DATA times<>+32(SB)/4, $8
-DATA times<>+36(SB)/4, $9
-DATA times<>+40(SB)/4, $10
-DATA times<>+44(SB)/4, $11
-DATA times<>+48(SB)/4, $12
-DATA times<>+52(SB)/4, $13
-DATA times<>+56(SB)/4, $14
-DATA times<>+60(SB)/4, $15
-GLOBL times<>(SB), RODATA|NOPTR, $64
-
 // Sixteen numbers take twice their width in bytes, so that they begin at the same bits
 // each time.
 
@@ -30,7 +12,7 @@ TEXT ·unpack16(SB), NOSPLIT, $0-40
 	MOVQ         n+16(FP), DX
 	MOVQ         width+32(FP), CX
 	VPBROADCASTD CX, Z0
-	VPMULLD      times<>(SB), Z0, Z0
+	VPMULLD      ·sixteen(SB), Z0, Z0
 	VPBROADCASTD bit+24(FP), Z1
 	VPADDD       Z1, Z0, Z0                  // bit
 	MOVL         $7, R8

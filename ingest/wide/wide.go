@@ -115,24 +115,6 @@ func bucketOf(x float64, w Window) uint64 {
 	return min(math.Float64bits(x)>>(w.Shift&63)-w.Base, w.Width)
 }
 
-// Zeros sets the bits of dst whose x is zero, of either sign, and clears the others
-// of the words it takes for x.
-func Zeros(dst []uint64, x []float64) {
-	n := 0
-	if has && len(x) >= 64 {
-		n = len(x) &^ 63
-		_ = dst[n/64-1]
-		zeros8(&dst[0], &x[0], n)
-	}
-	for i := n; i < len(x); i += 64 {
-		word := uint64(0)
-		for k, v := range x[i:min(i+64, len(x))] {
-			word |= uint64(one(v == 0)) << k
-		}
-		dst[i/64] = word
-	}
-}
-
 // Floats writes whole numbers as floating point, rounded to the nearest.
 func Floats(dst []float64, x []int64) {
 	n := 0

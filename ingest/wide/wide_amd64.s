@@ -82,23 +82,23 @@ coarse:
 	VZEROUPPER
 	RET
 
-DATA sixteen<>+0(SB)/4, $0
-DATA sixteen<>+4(SB)/4, $1
-DATA sixteen<>+8(SB)/4, $2
-DATA sixteen<>+12(SB)/4, $3
-DATA sixteen<>+16(SB)/4, $4
-DATA sixteen<>+20(SB)/4, $5
-DATA sixteen<>+24(SB)/4, $6
-DATA sixteen<>+28(SB)/4, $7
-DATA sixteen<>+32(SB)/4, $8
-DATA sixteen<>+36(SB)/4, $9
-DATA sixteen<>+40(SB)/4, $10
-DATA sixteen<>+44(SB)/4, $11
-DATA sixteen<>+48(SB)/4, $12
-DATA sixteen<>+52(SB)/4, $13
-DATA sixteen<>+56(SB)/4, $14
-DATA sixteen<>+60(SB)/4, $15
-GLOBL sixteen<>(SB), RODATA|NOPTR, $64
+DATA ·sixteen+0(SB)/4, $0
+DATA ·sixteen+4(SB)/4, $1
+DATA ·sixteen+8(SB)/4, $2
+DATA ·sixteen+12(SB)/4, $3
+DATA ·sixteen+16(SB)/4, $4
+DATA ·sixteen+20(SB)/4, $5
+DATA ·sixteen+24(SB)/4, $6
+DATA ·sixteen+28(SB)/4, $7
+DATA ·sixteen+32(SB)/4, $8
+DATA ·sixteen+36(SB)/4, $9
+DATA ·sixteen+40(SB)/4, $10
+DATA ·sixteen+44(SB)/4, $11
+DATA ·sixteen+48(SB)/4, $12
+DATA ·sixteen+52(SB)/4, $13
+DATA ·sixteen+56(SB)/4, $14
+DATA ·sixteen+60(SB)/4, $15
+GLOBL ·sixteen(SB), RODATA|NOPTR, $64
 
 // func marked16(rows *uint32, lines, at *uint16, n int, marks *uint64, last uint64) int
 TEXT ·marked16(SB), NOSPLIT, $0-56
@@ -114,7 +114,7 @@ TEXT ·marked16(SB), NOSPLIT, $0-56
 	VPBROADCASTD R10, Z4
 	MOVL         $16, R10
 	VPBROADCASTD R10, Z5
-	VMOVDQU32    sixteen<>(SB), Z6           // i
+	VMOVDQU32    ·sixteen(SB), Z6           // i
 	XORQ         AX, AX
 	XORQ         BX, BX                      // found
 
@@ -155,7 +155,7 @@ TEXT ·outside8(SB), NOSPLIT, $0-56
 	VPBROADCASTQ width+40(FP), Z3
 	MOVL         $8, R10
 	VPBROADCASTD R10, Y5
-	VMOVDQU32    sixteen<>(SB), Y6           // i
+	VMOVDQU32    ·sixteen(SB), Y6           // i
 	XORQ         AX, AX
 	XORQ         BX, BX                      // found
 
@@ -177,27 +177,6 @@ outside:
 	JLT           outside
 
 	MOVQ BX, ret+48(FP)
-	VZEROUPPER
-	RET
-
-// func zeros8(dst *uint64, x *float64, n int)
-TEXT ·zeros8(SB), NOSPLIT, $0-24
-	MOVQ dst+0(FP), DI
-	MOVQ x+8(FP), SI
-	MOVQ n+16(FP), CX
-	XORQ AX, AX
-
-zeros:
-	VMOVDQU64 (SI)(AX*8), Z10
-	VPADDQ    Z10, Z10, Z10
-	VPTESTNMQ Z10, Z10, K1
-	KMOVB     K1, R11
-	MOVB      R11, (DI)
-	INCQ      DI
-	ADDQ      $8, AX
-	CMPQ      AX, CX
-	JLT       zeros
-
 	VZEROUPPER
 	RET
 
