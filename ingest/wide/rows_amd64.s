@@ -1,6 +1,7 @@
 //go:build !purego
 
 #include "textflag.h"
+#include "fold_amd64.h"
 
 // In all of them AX counts the rows that are done and CX is how many there are.
 
@@ -35,12 +36,7 @@ levels:
 	CMPQ       AX, CX
 	JLT        levels
 
-	VEXTRACTI64X4 $1, Z0, Y10
-	VPORD         Y10, Y0, Y0
-	VEXTRACTI32X4 $1, Y0, X10
-	VPORD         X10, X0, X0
-	VPSRLDQ       $8, X0, X10
-	VPORD         X10, X0, X0
+	FOLD(VPORD, Z0, Y0, X0)
 	VPSRLDQ       $4, X0, X10
 	VPORD         X10, X0, X0
 	VMOVD         X0, R9

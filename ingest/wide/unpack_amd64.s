@@ -1,6 +1,7 @@
 //go:build !purego
 
 #include "textflag.h"
+#include "fold_amd64.h"
 
 // Sixteen numbers take twice their width in bytes, so that they begin at the same bits
 // each time.
@@ -63,12 +64,7 @@ codes:
 	CMPQ       AX, CX
 	JLT        codes
 
-	VEXTRACTI64X4 $1, Z0, Y10
-	VPMAXUD       Y10, Y0, Y0
-	VEXTRACTI32X4 $1, Y0, X10
-	VPMAXUD       X10, X0, X0
-	VPSRLDQ       $8, X0, X10
-	VPMAXUD       X10, X0, X0
+	FOLD(VPMAXUD, Z0, Y0, X0)
 	VPSRLDQ       $4, X0, X10
 	VPMAXUD       X10, X0, X0
 	VMOVD         X0, R9

@@ -1,6 +1,7 @@
 //go:build !purego
 
 #include "textflag.h"
+#include "fold_amd64.h"
 
 // In all of them AX counts the values that are done and CX is how many there are.
 
@@ -216,19 +217,9 @@ bits:
 	CMPQ      AX, CX
 	JLT       bits
 
-	VEXTRACTI64X4 $1, Z0, Y10
-	VPORQ         Y10, Y0, Y0
-	VEXTRACTI64X2 $1, Y0, X10
-	VPORQ         X10, X0, X0
-	VPSRLDQ       $8, X0, X10
-	VPORQ         X10, X0, X0
+	FOLD(VPORQ, Z0, Y0, X0)
 	VMOVQ         X0, all+16(FP)
-	VEXTRACTI64X4 $1, Z1, Y10
-	VPORQ         Y10, Y1, Y1
-	VEXTRACTI64X2 $1, Y1, X10
-	VPORQ         X10, X1, X1
-	VPSRLDQ       $8, X1, X10
-	VPORQ         X10, X1, X1
+	FOLD(VPORQ, Z1, Y1, X1)
 	VMOVQ         X1, lowest+24(FP)
 	VZEROUPPER
 	RET
@@ -250,12 +241,7 @@ copy:
 	CMPQ      AX, CX
 	JLT       copy
 
-	VEXTRACTI64X4 $1, Z0, Y1
-	VPMAXUQ       Y1, Y0, Y0
-	VEXTRACTI64X2 $1, Y0, X1
-	VPMAXUQ       X1, X0, X0
-	VPSRLDQ       $8, X0, X1
-	VPMAXUQ       X1, X0, X0
+	FOLD(VPMAXUQ, Z0, Y0, X0)
 	VMOVQ         X0, ret+24(FP)
 	VZEROUPPER
 	RET
@@ -275,12 +261,7 @@ most:
 	CMPQ    AX, CX
 	JLT     most
 
-	VEXTRACTI64X4 $1, Z0, Y1
-	VPMAXUQ       Y1, Y0, Y0
-	VEXTRACTI64X2 $1, Y0, X1
-	VPMAXUQ       X1, X0, X0
-	VPSRLDQ       $8, X0, X1
-	VPMAXUQ       X1, X0, X0
+	FOLD(VPMAXUQ, Z0, Y0, X0)
 	VMOVQ         X0, ret+24(FP)
 	VZEROUPPER
 	RET
@@ -413,30 +394,15 @@ tallied:
 	VPSRLQ        $52, Z1, Z12               // so that eight of them add up to less than 2^64
 	VPADDQ        Z12, Z2, Z2
 	VPANDQ        Z11, Z1, Z1
-	VEXTRACTI64X4 $1, Z0, Y10
-	VPADDQ        Y10, Y0, Y0
-	VEXTRACTI64X2 $1, Y0, X10
-	VPADDQ        X10, X0, X0
-	VPSRLDQ       $8, X0, X10
-	VPADDQ        X10, X0, X0
+	FOLD(VPADDQ, Z0, Y0, X0)
 	VMOVQ         X0, R9
 	MOVQ          sum+56(FP), R10
 	ADDQ          R9, (R10)
-	VEXTRACTI64X4 $1, Z1, Y10
-	VPADDQ        Y10, Y1, Y1
-	VEXTRACTI64X2 $1, Y1, X10
-	VPADDQ        X10, X1, X1
-	VPSRLDQ       $8, X1, X10
-	VPADDQ        X10, X1, X1
+	FOLD(VPADDQ, Z1, Y1, X1)
 	VMOVQ         X1, R9
 	MOVQ          lo+64(FP), R10
 	ADDQ          R9, (R10)
-	VEXTRACTI64X4 $1, Z2, Y10
-	VPADDQ        Y10, Y2, Y2
-	VEXTRACTI64X2 $1, Y2, X10
-	VPADDQ        X10, X2, X2
-	VPSRLDQ       $8, X2, X10
-	VPADDQ        X10, X2, X2
+	FOLD(VPADDQ, Z2, Y2, X2)
 	VMOVQ         X2, R9
 	MOVQ          hi+72(FP), R10
 	ADDQ          R9, (R10)
