@@ -2,12 +2,9 @@ package ingest
 
 import (
 	"bufio"
-	"bytes"
 	"compress/gzip"
 	"context"
-	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"os"
@@ -19,10 +16,6 @@ import (
 
 // headBytes is how much of a file sniffing may look at without reading on.
 const headBytes = 256 << 10
-
-// checksumLimit is the size up to which a whole file is hashed without being
-// asked to; above it a fingerprint stands in (contract, inputs[]).
-const checksumLimit = 64 << 20
 
 // A file is an open input: raw bytes at random, decompressed bytes in a stream.
 type file struct {
@@ -187,39 +180,4 @@ func (f *file) reopen() (io.ReadCloser, error) {
 		return r.IOReadCloser(), nil
 	}
 	return io.NopCloser(src), nil
-}
-
-// checksum fills in SHA256, or Fingerprint for a large file: the size and the
-// hash of its Parquet footer, or else of its first, middle and last MiB.
-func (f *file) checksum(in *serving.Input, all bool) error {
-	h := sha256.New()
-	if f.size <= checksumLimit || all {
-		if _, err := io.Copy(h, io.NewSectionReader(f.raw, 0, f.size)); err != nil {
-			return fmt.Errorf("%s: %w", f.path, err)
-		}
-		in.SHA256 = hex.EncodeToString(h.Sum(nil))
-		return nil
-	}
-	const mib = 1 << 20
-	spans := [][2]int64{{0, mib}, {f.size/2 - mib/2, mib}, {f.size - mib, mib}}
-	if n, ok := f.footer(); ok {
-		spans = [][2]int64{{f.size - 8 - n, n + 8}}
-	}
-	for _, s := range spans {
-		if _, err := io.Copy(h, io.NewSectionReader(f.raw, s[0], s[1])); err != nil {
-			return fmt.Errorf("%s: %w", f.path, err)
-		}
-	}
-	in.Fingerprint = fmt.Sprintf("%d-%s", f.size, hex.EncodeToString(h.Sum(nil)))
-	return nil
-}
-
-// footer returns the length of a Parquet footer that fits the file.
-func (f *file) footer() (int64, bool) {
-	var tail [8]byte
-	if _, err := f.raw.ReadAt(tail[:], f.size-8); err != nil || !bytes.Equal(tail[4:], []byte("PAR1")) {
-		return 0, false
-	}
-	n := int64(binary.LittleEndian.Uint32(tail[:4]))
-	return n, n > 0 && n <= f.size-12
 }

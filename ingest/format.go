@@ -87,6 +87,7 @@ type loaded struct {
 	rollup  *serving.Rollup
 	events  *serving.EventLog // what a log tells beside its series
 	servers []*serving.Server // series that a file holds by itself: a log's, an exporter's
+	sum     *checksum         // of a file that stays open; nil: it is in the input
 }
 
 func sniffParquet(p *probe) (bool, string) {

@@ -51,13 +51,22 @@ func Load(ctx context.Context, args []string, opt Options) (*serving.Dataset, er
 	if len(files) == 0 {
 		return nil, errors.New("no input: name a file, a directory, a glob or -")
 	}
-	ds := &serving.Dataset{}
-	all, err := readAll(ctx, ds, files, opt)
-	if err != nil {
-		ds.Close()
-		return nil, err
+	if opt.Workers <= 0 {
+		opt.Workers = runtime.GOMAXPROCS(0)
 	}
-	if err := join(ctx, ds, files, all, opt); err != nil {
+	hashing, stop := context.WithCancel(ctx)
+	defer stop()
+	ds := &serving.Dataset{}
+	all, err := readAll(ctx, ds, files, opt, &summer{hashing, opt.Checksums, make(chan struct{}, opt.Workers)})
+	if err == nil {
+		err = join(ctx, ds, files, all, opt)
+	}
+	for i := range all {
+		if c := all[i].sum; c != nil && err == nil {
+			err = c.into(ds.Inputs[i])
+		}
+	}
+	if err != nil {
 		ds.Close()
 		return nil, err
 	}
@@ -66,11 +75,7 @@ func Load(ctx context.Context, args []string, opt Options) (*serving.Dataset, er
 
 // readAll decodes the files, several at once, and returns what each gave in the
 // order of the files.
-func readAll(ctx context.Context, ds *serving.Dataset, files []found, opt Options) ([]loaded, error) {
-	workers := opt.Workers
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
+func readAll(ctx context.Context, ds *serving.Dataset, files []found, opt Options, sums *summer) ([]loaded, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	out := make([]loaded, len(files))
@@ -79,10 +84,10 @@ func readAll(ctx context.Context, ds *serving.Dataset, files []found, opt Option
 	done := 0
 	next := make(chan int)
 	var wg sync.WaitGroup
-	for range min(workers, len(files)) {
+	for range min(opt.Workers, len(files)) {
 		wg.Go(func() {
 			for i := range next {
-				in, closer, err := readOne(ctx, files[i], &out[i], opt)
+				in, closer, err := readOne(ctx, files[i], &out[i], opt, sums)
 				if err != nil {
 					cancel(err)
 					continue
@@ -115,7 +120,7 @@ feed:
 
 // readOne recognizes and decodes a file. The closer is not nil where the file
 // is read from later on.
-func readOne(ctx context.Context, f found, l *loaded, opt Options) (*serving.Input, io.Closer, error) {
+func readOne(ctx context.Context, f found, l *loaded, opt Options, sums *summer) (*serving.Input, io.Closer, error) {
 	in := &serving.Input{Path: f.path, Label: f.label, Format: unknown}
 	file, err := openFile(ctx, f, opt.Stdin)
 	var damaged *serving.FormatError
@@ -128,18 +133,16 @@ func readOne(ctx context.Context, f found, l *loaded, opt Options) (*serving.Inp
 		return nil, nil, err
 	}
 	in.Bytes = file.size
-	if err := file.checksum(in, opt.Checksums); err != nil {
-		file.raw.Close()
-		return nil, nil, err
-	}
-	if err := decode(ctx, &probe{file: file, in: in, opt: opt}, l); err != nil {
-		file.raw.Close()
-		return nil, nil, err
-	}
-	if l.parquet != nil || l.keep {
+	sum := sums.start(file)
+	err = decode(ctx, &probe{file: file, in: in, opt: opt}, l)
+	if err == nil && (l.parquet != nil || l.keep) {
+		l.sum = sum
 		return in, file.raw, nil
 	}
-	return in, nil, file.raw.Close()
+	if err == nil {
+		err = sum.into(in)
+	}
+	return in, nil, errors.Join(err, file.raw.Close())
 }
 
 // unknown is the format name of a file that nothing recognized.
