@@ -224,7 +224,7 @@ func (s *source) bearsOut(o onset) bool {
 	}
 	switch o.signal {
 	case "ttft", "ttft_tail":
-		return i.TTFT.Mean/b.TTFT.Mean >= lateRatio || i.TTFT.P95/b.TTFT.P95 >= tailRatio && i.TTFT.Mean > b.TTFT.Mean
+		return i.TTFT.Mean/b.TTFT.Mean >= lateRatio || i.TTFT.floor(i.TTFT.P95)/b.TTFT.P95 >= tailRatio && i.TTFT.Mean > b.TTFT.Mean
 	case "tpot", "tpot_tail":
 		return i.TPOT.Mean/b.TPOT.Mean >= slowRatio
 	}

@@ -36,8 +36,20 @@ type phase struct {
 	Workloads []workloadLoad
 }
 
-// A spread is a distribution's figures.
-type spread struct{ N, Mean, P50, P95, P99 float64 }
+// A spread is a distribution's figures. Percentiles beyond the highest bound of a
+// histogram are missing; they are AtLeast that bound, which is 0 where none is.
+type spread struct{ N, Mean, P50, P95, P99, AtLeast float64 }
+
+// noSpread is that of no requests.
+var noSpread = spread{Mean: nan, P50: nan, P95: nan, P99: nan}
+
+// floor returns a percentile of the spread, or what it is at least.
+func (s spread) floor(percentile float64) float64 {
+	if math.IsNaN(percentile) && s.AtLeast > 0 {
+		return s.AtLeast
+	}
+	return percentile
+}
 
 // A level is a gauge over a stretch.
 type level struct{ Mean, P95, Max float64 }
@@ -62,7 +74,7 @@ type workloadLoad struct {
 var nan = math.NaN()
 
 func unknownPhase(from, to float64) *phase {
-	s, l := spread{0, nan, nan, nan, nan}, level{nan, nan, nan}
+	s, l := noSpread, level{nan, nan, nan}
 	return &phase{From: from, To: to, Requests: nan, Completed: nan, Failed: nan, Aborted: nan, Retries: nan, Ended: nan, Admitted: nan, Good: nan,
 		TTFT: s, TPOT: s, E2E: s, Queue: s, Prefill: s, Decode: s, Frontend: s, Prompt: s, Output: s,
 		CachedShare: nan, OutputTokens: nan, Waiting: l, Running: l, KV: l, GPU: l, WaitingEnd: nan, ArrivalPeak: nan,
@@ -73,10 +85,10 @@ func (p *phase) seconds() float64 { return p.To - p.From }
 
 func spreadOf(x []float64) spread {
 	if len(x) == 0 {
-		return spread{0, nan, nan, nan, nan}
+		return noSpread
 	}
 	q := stat.Quantiles(x, 0.5, 0.95, 0.99)
-	return spread{float64(len(x)), stat.Sum(x) / float64(len(x)), q[0], q[1], q[2]}
+	return spread{N: float64(len(x)), Mean: stat.Sum(x) / float64(len(x)), P50: q[0], P95: q[1], P99: q[2]}
 }
 
 // levelOf leaves out what is missing.

@@ -108,9 +108,8 @@ func by(value func(string) bool) func([]serving.Term) bool {
 
 // histSum adds histograms of the replicas over their views.
 type histSum struct {
-	n, sum float64
-	bounds []float64
-	cum    []float64
+	n, sum  float64
+	buckets stat.Buckets
 }
 
 func (h *histSum) add(w histWindow) {
@@ -123,27 +122,24 @@ func (h *histSum) add(w histWindow) {
 	} else {
 		h.sum = nan
 	}
-	if h.bounds == nil {
-		h.bounds, h.cum = w.bounds, slices.Clone(w.cum)
-	} else if slices.Equal(h.bounds, w.bounds) {
-		for i := range h.cum {
-			h.cum[i] += w.cum[i]
-		}
-	}
+	h.buckets, _ = stat.MergeBuckets(h.buckets, stat.Buckets{Bounds: w.bounds, Cum: w.cum})
 }
 
 func (h *histSum) spread() spread {
 	if h.n <= 0 {
-		return spread{0, nan, nan, nan, nan}
+		return noSpread
 	}
+	s := spread{N: h.n, Mean: h.sum / h.n}
 	q := func(p float64) float64 {
-		b := stat.BucketQuantile(p, h.bounds, h.cum)
+		b := stat.BucketQuantile(p, h.buckets.Bounds, h.buckets.Cum)
 		if b.Overflow {
-			return b.Lo
+			s.AtLeast = b.Lo
+			return nan
 		}
 		return b.Value
 	}
-	return spread{h.n, h.sum / h.n, q(0.5), q(0.95), q(0.99)}
+	s.P50, s.P95, s.P99 = q(0.5), q(0.95), q(0.99)
+	return s
 }
 
 func (c *serverChannel) hist(m serving.MetricKey, from, to float64) spread {
@@ -250,7 +246,7 @@ func (c *serverChannel) phase(from, to float64) *phase {
 	p.Queue, p.Prefill, p.Decode = c.hist(serving.Queue, from, to), c.hist(serving.Prefill, from, to), c.hist(serving.Decode, from, to)
 	if p.E2E.N > 0 && p.Queue.N > 0 && p.Prefill.N > 0 && p.Decode.N > 0 {
 		// Means of one set of requests: all four are observed when a request ends.
-		p.Frontend = spread{p.E2E.N, p.E2E.Mean - p.Queue.Mean - p.Prefill.Mean - p.Decode.Mean, nan, nan, nan}
+		p.Frontend = spread{N: p.E2E.N, Mean: p.E2E.Mean - p.Queue.Mean - p.Prefill.Mean - p.Decode.Mean, P50: nan, P95: nan, P99: nan}
 	}
 	p.Prompt, p.Output = c.hist(serving.PromptTokens, from, to), c.hist(serving.OutputTokens, from, to)
 	p.Requests = c.arrivals(from, to)

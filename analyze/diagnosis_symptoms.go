@@ -131,12 +131,16 @@ func (u *diagSubject) objectives(s *source, id string, opt Options, keys ...serv
 		if o.Mean {
 			v = d.Mean
 		}
+		least, missed := "", v > o.Limit
+		if !o.Mean && math.IsNaN(v) && d.AtLeast >= o.Limit { // below, nobody knows
+			v, least, missed = d.AtLeast, "at least ", true
+		}
 		if v == 0 || math.IsNaN(v) || d.N < leastFor(o) || p.seconds() < min(leastSeconds, u.span/10) {
 			continue
 		}
 		found = true
-		out.Evidence = append(out.Evidence, fmt.Sprintf("%s%s: %s over %s requests (%s, %s)", objectivePrefix, o.Expr, seconds(signif(v)), number(d.N), s.label, u.span2text(p.From, p.To)))
-		out.Present = out.Present || v > o.Limit
+		out.Evidence = append(out.Evidence, fmt.Sprintf("%s%s: %s%s over %s requests (%s, %s)", objectivePrefix, o.Expr, least, seconds(signif(v)), number(d.N), s.label, u.span2text(p.From, p.To)))
+		out.Present = out.Present || missed
 	}
 	return out, found
 }
@@ -155,21 +159,48 @@ func (u *diagSubject) first(s *source, opt Options) Symptom {
 		return out
 	}
 	b, i := p.base.TTFT, p.bad.TTFT
-	for _, x := range []struct {
-		name   string
-		b, i   float64
-		enough bool
-	}{{"mean", b.Mean, i.Mean, true}, {"p50", b.P50, i.P50, min(b.N, i.N) >= leastForP50}} {
-		if x.enough && x.i/x.b >= lateRatio && x.i-x.b >= lateRise {
+	all := []growth{{name: "TTFT mean", before: b.Mean, after: i.Mean}}
+	if min(b.N, i.N) >= leastForP50 {
+		all = append(all, growthOf("TTFT p50", b, i, p50Of))
+	}
+	for _, x := range all {
+		if x.by(lateRatio, lateRise) {
 			out.Present = true
-			out.Evidence = append(out.Evidence, u.risen("TTFT "+x.name, x.b, x.i, s, p))
+			out.Evidence = append(out.Evidence, u.risen(x, s, p))
 		}
 	}
 	return out
 }
 
-func (u *diagSubject) risen(what string, b, i float64, s *source, p phases) string {
-	return fmt.Sprintf("%s %s → %s, × %s (%s, n %s and %s; since %s)", what, seconds(signif(b)), seconds(signif(i)), number(signif(i/b)), s.label,
+// A growth is a figure before the trouble and in it, which may be known by what it is
+// at least.
+type growth struct {
+	name          string
+	before, after float64
+	atLeast       bool
+}
+
+// growthOf is that of a percentile.
+func growthOf(name string, b, i spread, percentile func(spread) float64) growth {
+	v := percentile(i)
+	floor := i.floor(v)
+	return growth{name, percentile(b), floor, math.IsNaN(v) && !math.IsNaN(floor)}
+}
+
+func p50Of(s spread) float64 { return s.P50 }
+func p95Of(s spread) float64 { return s.P95 }
+
+// by reports whether the figure rose that much at least: as a ratio and in seconds.
+func (x growth) by(ratio, seconds float64) bool {
+	return x.after/x.before >= ratio && x.after-x.before >= seconds
+}
+
+func (u *diagSubject) risen(x growth, s *source, p phases) string {
+	least := ""
+	if x.atLeast {
+		least = "at least "
+	}
+	return fmt.Sprintf("%s %s → %s%s, × %s%s (%s, n %s and %s; since %s)", x.name, seconds(signif(x.before)), least, seconds(signif(x.after)), least, number(signif(x.after/x.before)), s.label,
 		number(p.base.TTFT.N), number(p.bad.TTFT.N), u.span2text(p.bad.From, p.bad.To))
 }
 
@@ -211,10 +242,11 @@ func (u *diagSubject) streaming(server, client *source, opt Options) Symptom {
 	p, known, both := u.compared(s, tpotSpread, leastForPhase)
 	out.Known = known
 	if both {
-		for _, x := range [][2]float64{{p.base.TPOT.P50, p.bad.TPOT.P50}, {p.base.TPOT.Mean, p.bad.TPOT.Mean}} {
-			if x[1]/x[0] >= slowRatio && x[1]-x[0] >= slowRise && p.bad.TPOT.Mean/p.base.TPOT.Mean >= slowRatio {
+		b, i := p.base.TPOT, p.bad.TPOT
+		for _, x := range []growth{growthOf("TPOT", b, i, p50Of), {name: "TPOT", before: b.Mean, after: i.Mean}} {
+			if x.by(slowRatio, slowRise) && i.Mean/b.Mean >= slowRatio {
 				out.Present = true
-				out.Evidence = append(out.Evidence, u.risen("TPOT", x[0], x[1], s, p))
+				out.Evidence = append(out.Evidence, u.risen(x, s, p))
 				break
 			}
 		}
@@ -236,9 +268,9 @@ func (u *diagSubject) tail(s *source) Symptom {
 		return out
 	}
 	b, i := p.base.TTFT, p.bad.TTFT
-	if i.P95/b.P95 >= tailRatio && i.P95-b.P95 >= lateRise && i.P50/b.P50 < steadyRatio {
+	if x := growthOf("TTFT p95", b, i, p95Of); x.by(tailRatio, lateRise) && i.P50/b.P50 < steadyRatio {
 		out.Present = true
-		out.Evidence = []string{u.risen("TTFT p95", b.P95, i.P95, s, p), u.risen("while p50 stays,", b.P50, i.P50, s, p)}
+		out.Evidence = []string{u.risen(x, s, p), u.risen(growth{name: "while p50 stays,", before: b.P50, after: i.P50}, s, p)}
 	}
 	return out
 }

@@ -164,7 +164,7 @@ func mergeHists(k serving.MetricKey, ms []*ServerStats) (histWindow, bool) {
 			out.sum, out.count = addOpt(out.sum, h.sum), addOpt(out.count, h.count)
 			out.resets += h.resets
 			out.promQL = sharedSelector(out.promQL, h.promQL)
-			out.fell = out.fell || h.fell
+			out.fell, out.raised = out.fell || h.fell, out.raised || h.raised
 		}
 	}
 	return out, found && len(out.bounds) > 0
