@@ -20,9 +20,6 @@ var errNotNumbers = errors.New("it holds text, want numbers")
 // levelBlock is how many levels are looked at at a time.
 const levelBlock = 4096
 
-// maxGaps is how many list elements a batch holds before it is cut short.
-const maxGaps = 1 << 20
-
 // A cursor walks one column of a row group, page by page, and fills batches.
 type cursor struct {
 	converter
@@ -44,7 +41,9 @@ type cursor struct {
 	blockLen   int
 	indexes    []uint32
 	codes      []int32
+	firsts     []first // scratch of fillFirsts
 	valid      serving.Bitmap
+	long       []int // rows of the batch whose lists are too long
 }
 
 // levels reads repetition or definition levels, in either encoding.
@@ -242,10 +241,14 @@ func (c *cursor) fill(v *serving.Vector, n int) (int, error) {
 	var nulls bool
 	var rows int
 	var err error
-	if c.leaf.maxRep > 0 {
-		rows, nulls, err = c.fillLists(v, n)
-	} else {
+	switch {
+	case c.leaf.maxRep == 0:
 		rows, nulls, err = c.fillRows(v, n)
+	case c.to == toCodes:
+		rows, err = c.fillFirsts(v, n)
+		nulls = true
+	default:
+		rows, nulls, err = c.fillLists(v, n)
 	}
 	v.Valid = nil
 	if nulls {
@@ -400,124 +403,6 @@ func (c *cursor) dropUncoded(codes []int32, at, k int) bool {
 		}
 	}
 	return missing
-}
-
-// fillLists fills rows of lists: all elements of numbers, the first of texts. A
-// row may go on into the next page, so it ends where the next one starts.
-func (c *cursor) fillLists(v *serving.Vector, n int) (rows int, nulls bool, err error) {
-	texts := c.to == toCodes
-	if texts {
-		v.Codes = growSlice(v.Codes, n)
-	} else {
-		v.Offsets = growSlice(v.Offsets, n+1)
-		v.Floats = v.Floats[:0]
-	}
-	elem, list := uint32(c.leaf.maxDef), uint32(c.leaf.listDef)
-	c.codes = c.codes[:0]
-	open := -1 // row whose first text is not known yet
-	for {
-		if c.blockAt == c.blockLen {
-			if err := c.loadBlock(); err == io.EOF {
-				break
-			} else if err != nil {
-				return max(rows-1, 0), nulls, err
-			}
-		}
-		// Elements of this block that belong to this batch.
-		wanted := 0
-		stop := false
-		base := len(v.Floats)
-		c.codes = c.codes[:0]
-		type first struct{ row, at int }
-		var firsts []first
-		for ; c.blockAt < c.blockLen; c.blockAt++ {
-			i := c.blockAt
-			if c.reps[i] == 0 {
-				if rows == n || !texts && rows > 0 && base+wanted >= maxGaps {
-					stop = true
-					break
-				}
-				if !texts {
-					v.Offsets[rows] = int32(base + wanted)
-				} else {
-					c.valid.Clear(rows)
-					nulls = true
-					open = rows
-				}
-				if c.defs[i]+1 < list || texts && c.defs[i] < elem {
-					c.valid.Clear(rows)
-					nulls = true
-				}
-				rows++
-			} else if rows == 0 {
-				return 0, nulls, errors.New("a list without a beginning")
-			}
-			if c.defs[i] == elem {
-				if texts && open >= 0 {
-					firsts = append(firsts, first{open, wanted})
-					open = -1
-				}
-				wanted++
-			}
-		}
-		if texts {
-			c.codes = growSlice(c.codes, wanted)
-			if err := c.valuesCodes(c.codes); err != nil {
-				return max(rows-1, 0), nulls, err
-			}
-			for _, f := range firsts {
-				if c.codes[f.at] != noCode {
-					v.Codes[f.row] = c.codes[f.at]
-					c.valid.Set(f.row)
-				}
-			}
-		} else {
-			v.Floats = growKeep(v.Floats, base+wanted)
-			if err := c.valuesFloats(v.Floats[base:]); err != nil {
-				return max(rows-1, 0), nulls, err
-			}
-		}
-		if stop {
-			break
-		}
-	}
-	if !texts {
-		v.Offsets = v.Offsets[:rows+1]
-		v.Offsets[rows] = int32(len(v.Floats))
-	}
-	if rows == 0 {
-		return 0, nulls, early(io.EOF)
-	}
-	return rows, nulls, nil
-}
-
-func growKeep[T any](s []T, n int) []T {
-	if cap(s) < n {
-		t := make([]T, n, n+n/2)
-		copy(t, s)
-		return t
-	}
-	return s[:n]
-}
-
-// loadBlock reads the next levels of a list column.
-func (c *cursor) loadBlock() error {
-	if c.left == 0 {
-		if err := c.nextPage(); err != nil {
-			return err
-		}
-	}
-	k := min(c.left, levelBlock)
-	c.defs, c.reps = growSlice(c.defs, levelBlock)[:k], growSlice(c.reps, levelBlock)[:k]
-	if err := c.rep.read(c.reps); err != nil {
-		return err
-	}
-	if err := c.def.read(c.defs); err != nil {
-		return err
-	}
-	c.left -= k
-	c.blockAt, c.blockLen = 0, k
-	return nil
 }
 
 // levelWidth is the number of bits of levels up to most.

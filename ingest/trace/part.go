@@ -128,6 +128,7 @@ func (p *part) scan(ctx context.Context, s *scanner, problems *serving.Problems,
 		n, err := p.fill(s, int(min(p.limit.Load()-row, serving.BatchRows)))
 		if n > 0 {
 			s.n = n
+			p.tellLong(s, row, n, problems)
 			b := s.program.Run(column.Place{Path: p.file.Path, Base: p.base + p.from, Row: row}, n, problems)
 			if yerr := yield(b); yerr != nil {
 				if yerr == errStop {
@@ -377,6 +378,26 @@ func (t *Table) nothingLeft() error {
 	defer p.damage.Unlock()
 	at, text := p.found()
 	return &serving.FormatError{At: at, Format: formatName, Found: text, Remedy: rewrite}
+}
+
+// tellLong reports the lists of a batch of n rows that are too long.
+func (p *part) tellLong(s *scanner, row int64, n int, problems *serving.Problems) {
+	if problems == nil {
+		return
+	}
+	for i, c := range s.cursors {
+		if c == nil {
+			continue
+		}
+		for _, k := range c.long {
+			if k >= n {
+				break
+			}
+			name := p.table.plan.Raws[p.table.plan.Sources[s.sources[i]].Raw].Name
+			problems.AddKind("long "+name, serving.Problem{At: serving.Pos{Path: p.file.Path, Row: p.base + p.from + row + int64(k) + 1, Field: name},
+				Message: fmt.Sprintf("a list of more than %d numbers, want fewer: the row counts as without", maxGaps)})
+		}
+	}
 }
 
 // tellFull reports text columns with more values than are kept, once.
