@@ -33,7 +33,7 @@ func ParseMapping(s string) (Mapping, error) {
 	}
 	c := canonByName(name)
 	if c == nil {
-		return Mapping{}, fmt.Errorf("mapping %q: no canonical column is called %q, did you mean %q?", s, name, nearest(name, canonNames()))
+		return Mapping{}, fmt.Errorf("mapping %q: no canonical column is called %q, %s", s, name, whichCanon(name))
 	}
 	m := Mapping{Canonical: c.name, Column: rest}
 	i := strings.LastIndexByte(rest, ':')
@@ -53,6 +53,15 @@ func ParseMapping(s string) (Mapping, error) {
 	}
 	m.Column, m.Unit = col, u
 	return m, nil
+}
+
+// whichCanon helps with the name of no canonical column: with the nearest one where
+// that is near, else with all.
+func whichCanon(name string) string {
+	if n := nearest(name, canonNames()); 2*distance(name, n) <= len(n) {
+		return fmt.Sprintf("did you mean %q?", n)
+	}
+	return "want one of " + strings.Join(canonNames(), ", ")
 }
 
 // nearest returns the candidate with the least edit distance to s, the first

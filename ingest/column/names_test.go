@@ -1,6 +1,7 @@
 package column
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -99,7 +100,8 @@ func TestParseMapping(t *testing.T) {
 		"ttft=x:sm":           `did you mean "s"`,
 		"prompt_tokens=x:ms":  "takes no unit",
 		"ttft=:ms":            "no column",
-		"normalised=x:s":      "did you mean",
+		"arival=x":            "want one of arrival_time, ",
+		"normalised=x:s":      "want one of ",
 		"e2e=latency:minutes": "is no unit",
 	} {
 		if _, err := ParseMapping(in); err == nil || !strings.Contains(err.Error(), want) {
@@ -164,5 +166,21 @@ func TestOutcomes(t *testing.T) {
 		if tt.want == no && got != undecided || tt.want != no && got != int(tt.want) {
 			t.Errorf("%q: %d, want %s", tt.in, got, tt.want)
 		}
+	}
+}
+
+// Whoever maps a column finds in the documentation what it can be.
+func TestCanonicalNamesAreTold(t *testing.T) {
+	b, err := os.ReadFile("../../docs/usage.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, n := range canonNames() {
+		names = append(names, "`"+n+"`")
+	}
+	text := strings.Join(strings.Fields(string(b)), " ")
+	if want := strings.Join(names, ", "); !strings.Contains(text, want) {
+		t.Errorf("docs/usage.md lacks %s", want)
 	}
 }

@@ -9,8 +9,12 @@ import (
 	"github.com/vreport/vreport/ingest/wide"
 )
 
-// undecided is a verdict that leaves the outcome to other columns.
-const undecided = -1
+// Verdicts that leave the outcome to other columns: of a text that is not known, and
+// of one that is known to say nothing.
+const (
+	undecided = -1
+	silent    = -3
+)
 
 // outcomeColumns are the columns that say how a request ended.
 var outcomeColumns = []struct {
@@ -33,6 +37,7 @@ var (
 		"stop", "length", "eos", "tool_calls", "finished_stopped", "finished_length_capped"}
 	unfinishedWords = []string{"incomplete", "running", "in_progress", "in progress", "pending", "waiting", "queued", "unfinished"}
 	noErrorWords    = []string{"", "none", "null", "nil", "nan", "false", "0", "{}", "[]", `""`, "ok", "no"}
+	levelWords      = []string{"trace", "debug", "info", "notice", "warn", "warning"} // of a log's line: that it is no error says nothing of the request
 	noReasonWords   = []string{"", "none", "null"}
 	trueWords       = []string{"true", "t", "yes", "y", "1", "1.0", "stream", "streaming"}
 	falseWords      = []string{"false", "f", "no", "n", "0", "0.0", "non-streaming", "nonstream"}
@@ -76,6 +81,8 @@ func judgeStatus(s string) int {
 		return int(serving.OK)
 	case slices.Contains(unfinishedWords, s):
 		return int(serving.Incomplete)
+	case slices.Contains(levelWords, s):
+		return silent
 	}
 	if v := judgeWords(s); v != undecided {
 		return v
@@ -218,8 +225,8 @@ func (o *outcomeOf) run(f *frame, in []*serving.Vector, out *serving.Vector) {
 				continue
 			}
 			verdict := j.of(v.Codes[i])
-			if verdict == undecided {
-				if j.strict {
+			if verdict < 0 {
+				if verdict == undecided && j.strict {
 					f.problem("outcome "+j.name, i, j.name, "%q is no known status", j.dict.Name(v.Codes[i]))
 				}
 				continue
@@ -280,12 +287,12 @@ func (j *judge) all(out, codes []int32) bool {
 }
 
 // verdicts judges the rows of a column without missing values, the first that is
-// judged, up to one that is a problem. It returns how many those are.
+// judged, up to one that is a problem or says nothing. It returns how many those are.
 func (j *judge) verdicts(out, codes []int32) int {
 	out = out[:len(codes)]
 	for i, code := range codes {
 		if uint(code) >= uint(len(j.seen)) || j.seen[code] < 0 {
-			if j.of(code) == undecided && j.strict {
+			if v := j.of(code); v == silent || v == undecided && j.strict {
 				return i
 			}
 		}

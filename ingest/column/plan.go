@@ -57,15 +57,6 @@ type Plan struct {
 	touched
 }
 
-// A UnitError says that a duration has no unit: the file does not say, and a
-// guess would be a guess.
-type UnitError struct{ Column, Canonical string }
-
-// Error names the column and the remedy.
-func (e *UnitError) Error() string {
-	return fmt.Sprintf("column %s has no unit: pass --map %s=%s:ms (or s, us, ns)", e.Column, e.Canonical, e.Column)
-}
-
 // A ColumnError says that a column cannot be what it was mapped to.
 type ColumnError struct{ Column, Message string }
 
@@ -86,7 +77,8 @@ func Resolve(raws []Raw, maps []Mapping) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	var first error
+	var units UnitError
+	mapped := false // the user wants one of these
 	p.Fields = make([]serving.Field, len(raws))
 	for i, r := range raws {
 		p.Fields[i].Name = r.Name
@@ -99,11 +91,12 @@ func Resolve(raws []Raw, maps []Mapping) (*Plan, error) {
 		}
 		p.chosen[c.name] = true
 		s, err := p.source(c, w, d)
-		if err != nil && w.user != nil {
-			return nil, err
-		} else if err != nil {
-			first = firstOf(first, err)
+		if units.take(err) {
+			mapped = mapped || w.user != nil
 			continue
+		}
+		if err != nil {
+			return nil, err
 		}
 		if s == nil {
 			continue
@@ -115,9 +108,10 @@ func Resolve(raws []Raw, maps []Mapping) (*Plan, error) {
 			p.gaps = "chunk"
 		}
 	}
-	if first != nil && p.IsTrace() {
-		return nil, first
+	if len(units.columns) > 0 && (mapped || p.IsTrace()) {
+		return nil, &units
 	}
+	p.hintTimes()
 	p.setSide(d)
 	p.addRaw()
 	p.list()
@@ -142,7 +136,7 @@ func (p *Plan) choose(maps []Mapping) (map[string]winner, error) {
 		}
 		c := canonByName(m.Canonical)
 		if c == nil {
-			return nil, fmt.Errorf("mapping %s: no canonical column is called %q, did you mean %q?", m, m.Canonical, nearest(m.Canonical, canonNames()))
+			return nil, fmt.Errorf("mapping %s: no canonical column is called %q, %s", m, m.Canonical, whichCanon(m.Canonical))
 		}
 		if k := p.Raws[raw].Kind; !c.accepts(k) {
 			return nil, &ColumnError{p.Raws[raw].Name, fmt.Sprintf("holds %s and cannot be %s", k, c.name)}
@@ -282,7 +276,7 @@ func (p *Plan) unitless(c *canon, s *Source, r Raw, d *dialect) (*Source, error)
 		p.Notes = append(p.Notes, fmt.Sprintf("column %s is not used: it has no unit", r.Name))
 		return nil, nil
 	}
-	return nil, &UnitError{r.Name, c.name}
+	return nil, &UnitError{[]unitless{{r.Name, c.name}}}
 }
 
 // setClock tells dates from offsets by the values, and an engine's monotonic
@@ -314,13 +308,6 @@ func (r Raw) rangeOf() (lo, hi float64, ok bool) {
 		return 0, 0, false
 	}
 	return r.Range()
-}
-
-func firstOf(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 func either(a, b string) string {

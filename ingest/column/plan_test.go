@@ -107,6 +107,9 @@ func TestResolveErrors(t *testing.T) {
 	}{
 		{[]Raw{raw("latency", Float)}, nil, "column latency has no unit: pass --map e2e=latency:ms"},
 		{[]Raw{raw("timestamp", Int, 0, 50), raw("prompt_tokens", Int)}, nil, "column timestamp has no unit: pass --map arrival_time=timestamp:ms"},
+		{[]Raw{raw("duration", Float), raw("ttft", Float), raw("tpot_ms", Float)}, nil, "columns ttft, duration have no unit: pass --map ttft=ttft:ms --map e2e=duration:ms"},
+		{[]Raw{raw("a", Float), raw("latency", Float)}, []Mapping{{"ttft", "a", NoUnit}}, "columns a, latency have no unit"},
+		{[]Raw{raw("a", Float)}, []Mapping{{"decode", "a", NoUnit}}, "pass --map decode=a:ms"},
 		{[]Raw{raw("ttft_ms", Float)}, []Mapping{{"ttft", "ttfs", Second}}, `did you mean "ttft_ms"`},
 		{[]Raw{raw("a", Text)}, []Mapping{{"ttft", "a", Second}}, "holds text and cannot be ttft"},
 		{[]Raw{raw("a", Float), raw("b", Float)}, []Mapping{{"ttft", "a", Second}, {"ttft", "b", Second}}, "mapped twice"},
@@ -117,8 +120,31 @@ func TestResolveErrors(t *testing.T) {
 		}
 	}
 	var ue *UnitError
-	if _, err := Resolve([]Raw{raw("latency", Float)}, nil); !errors.As(err, &ue) || ue.Canonical != "e2e" {
+	if _, err := Resolve([]Raw{raw("latency", Float)}, nil); !errors.As(err, &ue) || ue.Found() != "column latency has no unit" {
 		t.Error("no UnitError")
+	}
+}
+
+// A column of times whose name could mean anything is named where nothing else says
+// when requests arrived.
+func TestHintTimes(t *testing.T) {
+	for _, tt := range []struct {
+		raws []Raw
+		want string
+	}{
+		{[]Raw{raw("ttft_ms", Float), instant("ts", Millisecond)}, "pass --map arrival_time=ts"},
+		{[]Raw{raw("ttft_ms", Float), raw("seen_at", Int, 1.7e9, 1.8e9)}, "pass --map arrival_time=seen_at"},
+		{[]Raw{raw("ttft_ms", Float), raw("t", Float, 0, 50)}, ""},
+		{[]Raw{raw("ttft_ms", Float), raw("account", Int, 1.7e9, 1.8e9)}, ""},
+		{[]Raw{raw("ttft_ms", Float), raw("ts", Int, 1.7e9, 1.8e9), instant("arrival_time", Second)}, ""},
+	} {
+		p, err := Resolve(tt.raws, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(p.Notes, "; "); tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
+			t.Errorf("%v: note %q, want %q", tt.raws, got, tt.want)
+		}
 	}
 }
 

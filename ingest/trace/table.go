@@ -176,8 +176,7 @@ func (t *Table) planError(err error) error {
 	var col *column.ColumnError
 	switch {
 	case errors.As(err, &unit):
-		return &serving.FormatError{At: at, Format: formatName, Found: fmt.Sprintf("column %s has no unit", unit.Column), Want: "one that says what its numbers are",
-			Remedy: fmt.Sprintf("pass --map %s=%s:ms (or s, us, ns)", unit.Canonical, unit.Column)}
+		return &serving.FormatError{At: at, Format: formatName, Found: unit.Found(), Want: "one that says what its numbers are", Remedy: unit.Remedy()}
 	case errors.As(err, &col):
 		at.Field = col.Column
 		return &serving.FormatError{At: at, Format: formatName, Found: col.Message}

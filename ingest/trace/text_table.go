@@ -162,8 +162,7 @@ func (t *Text) planError(err error) error {
 	var col *column.ColumnError
 	switch {
 	case errors.As(err, &unit):
-		return &serving.FormatError{At: at, Format: t.format, Found: fmt.Sprintf("column %s has no unit", unit.Column), Want: "one that says what its numbers are",
-			Remedy: fmt.Sprintf("pass --map %s=%s:ms (or s, us, ns)", unit.Canonical, unit.Column)}
+		return &serving.FormatError{At: at, Format: t.format, Found: unit.Found(), Want: "one that says what its numbers are", Remedy: unit.Remedy()}
 	case errors.As(err, &col):
 		at.Field = col.Column
 		return &serving.FormatError{At: at, Format: t.format, Found: col.Message}
@@ -245,6 +244,10 @@ func (t *Text) fillInput(l learned) {
 		notes = append(notes, fmt.Sprintf("where %s equals %s, nothing was streamed: no TTFT", t.plan.Raws[t.oneWay].Name, t.plan.Raws[t.end].Name))
 	}
 	in.Note = strings.Join(slices.Concat(notes, l.notes, doubts(l.columns), t.plan.Notes), "; ")
+	for _, p := range misread(l.columns, t.plan) {
+		p.At.Path = t.file.Path
+		in.Problems.Add(p)
+	}
 }
 
 // Name returns the dataset's name.

@@ -585,3 +585,47 @@ func TestTwiceIsTold(t *testing.T) {
 		}
 	}
 }
+
+// The level of a log's line is no error of its request, and no problem.
+func TestLogLevels(t *testing.T) {
+	in := `{"level": "info", "status_code": 200, "output_tokens": 5, "duration_ms": 10}` + "\n" +
+		`{"level": "warning", "status_code": 500, "output_tokens": 0, "duration_ms": 10}` + "\n" +
+		`{"level": "INFO", "status_code": 504, "output_tokens": 0, "duration_ms": 10}` + "\n" +
+		`{"level": "error", "output_tokens": 5, "duration_ms": 10}` + "\n" +
+		`{"level": "info", "output_tokens": 0, "duration_ms": 10}` + "\n" +
+		`{"level": "purple", "status_code": 200, "output_tokens": 5, "duration_ms": 10}` + "\n"
+	tb, _ := openString(t, OpenJSONL, in, Options{})
+	got := collect(t, tb, "outcome")
+	if s := strings.Join(got.show("outcome"), " "); s != "ok error timeout error error ok" {
+		t.Errorf("outcomes %s", s)
+	}
+	if list := got.problems.List(); len(list) != 1 || list[0].At.Line != 6 || !strings.Contains(list[0].Message, "purple") {
+		t.Errorf("problems %v", list)
+	}
+}
+
+// A column that its values keep from being what its name says is a problem, told once.
+func TestMisread(t *testing.T) {
+	const in = "arrival_time,prompt_tokens,output_tokens,ttft_ms,latency_ms,user,session\n" +
+		"2026-01-05T10:00:00Z,\"6,863\",12,\"2,424.5\",soon,\"1,000\",x\n2026-01-05T10:00:01Z,\"7,508\",\"1,234\",\"1,025\",1.5,\"2,000\",y\n2026-01-05T10:00:02Z,\"1,508\",7,17,late,\"3,000\",z\n"
+	tb, info := openString(t, OpenCSV, in, Options{})
+	var list []string
+	for _, p := range info.Problems.List() {
+		list = append(list, p.String())
+	}
+	want := []string{
+		`trace.txt: prompt_tokens: "6,863" is nothing that prompt_tokens could be: the column is not used; write its numbers without separators of thousands`,
+		`trace.txt: ttft_ms: "2,424.5" is nothing that ttft could be: the column is not used; write its numbers without separators of thousands`,
+		`trace.txt: latency_ms: "soon" is nothing that e2e could be: the column is not used`,
+	}
+	if !slices.Equal(list, want) {
+		t.Errorf("problems\n%s\nwant\n%s", strings.Join(list, "\n"), strings.Join(want, "\n"))
+	}
+	got := collect(t, tb, "output_tokens")
+	if s := got.show("output_tokens"); !slices.Equal(s, []string{"12", "-", "7"}) {
+		t.Errorf("output tokens %v", s)
+	}
+	if list := got.problems.List(); len(list) != 1 || list[0].At.Line != 3 {
+		t.Errorf("problems of the scan %v", list)
+	}
+}
