@@ -51,7 +51,7 @@ type FindingKind struct {
 
 // FindingKinds lists every check in the order of the report.
 var FindingKinds = []FindingKind{
-	{"units", "Units that disagree", "A figure is a thousand times (or a million times) what the others say it can be: correct its unit in the file, or with --map.", "a factor within 2 of 10³, 10⁶ or 10⁹", "arithmetic", true},
+	{"units", "Units that disagree", "A figure is a thousand times (or a million times) what the others say it can be: correct its unit in the file, or with --map.", "a factor within 2 of 10³, 10⁶ or 10⁹; more than 10,000 tokens a second for one request", "arithmetic", true},
 	{"little", "More (or fewer) in flight than the load allows", "Above the cap, times or rates have another unit or the cap counts something else. Below it, ramp, drain or the client keep the load away from the server.", "throughput × mean E2E above the cap by 2 %, or below 90 % of it", "Little 1961", true},
 	{"times_do_not_add_up", "TTFT + TPOT × (output − 1) is not E2E", "The three times of a request contradict each other: one has another definition.", "1 % in more than 1 % of the requests", "the definition of TPOT", true},
 	{"backlog", "A backlog that grows", "The server takes less than is offered. Every latency percentile depends on how long the test lasted: compare none of them, and lower the rate.", "Kendall p < 0.01, growth above 20 % of the mean, and less than 97 % served", "Kendall 1938, Sen 1968", true},

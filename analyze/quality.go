@@ -108,6 +108,7 @@ func runFindings(ctx context.Context, in *Input, r *RunStats) ([]Finding, error)
 		}
 	}
 	out := impossible(r.Run.ID, r.Run.Label, r.Dists)
+	out = append(out, tooFast(r.Run.ID, r.Run.Label, r.Dists, r.Counts.Completed.Or(0), r.Output.Or(0))...)
 	for _, check := range runChecks {
 		out = append(out, check(c)...)
 	}
@@ -143,7 +144,10 @@ func (t *table) findings() []Finding {
 		out = append(out, f)
 	}
 	if t.run == nil {
-		out = append(out, impossible(subject, subject, t.distsOf(t.total()))...)
+		all := t.total()
+		ds := t.distsOf(all)
+		out = append(out, impossible(subject, subject, ds)...)
+		out = append(out, tooFast(subject, subject, ds, all.Outcomes[serving.OK], all.Output)...)
 	}
 	for _, e := range t.cube.Excluded {
 		if e.Rows > 0 {

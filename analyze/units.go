@@ -105,3 +105,28 @@ func impossible(subject, label string, ds Dists) []Finding {
 	return []Finding{{ID: "units", Subject: subject, Value: serving.Some(ratio), Threshold: serving.Some(1.0), N: ttft.Count, Metrics: []serving.MetricKey{serving.TTFT, serving.E2E},
 		Message: fmt.Sprintf("%s: mean TTFT is %s × mean E2E, and no first token comes after the last: one of them has another unit", label, number(ratio))}}
 }
+
+// fastestToken is the least time that a request takes for a token of its answer
+// (judgement): ten thousand tokens a second are several times what the fastest
+// engines give to one request.
+const fastestToken = 1e-4
+
+// fewOutputTokens is how many tokens an answer must have on average for its time to
+// be told by them.
+const fewOutputTokens = 8
+
+// tooFast reports answers that come faster than anything makes them: seconds in a
+// column of milliseconds, for one.
+func tooFast(subject, label string, ds Dists, completed, output int64) []Finding {
+	e2e := ds.Of(serving.E2E)
+	if e2e == nil || !e2e.Mean.OK || e2e.Mean.V <= 0 || completed <= 0 || output < fewOutputTokens*completed {
+		return nil
+	}
+	per := e2e.Mean.V * float64(completed) / float64(output)
+	if per >= fastestToken {
+		return nil
+	}
+	return []Finding{{ID: "units", Subject: subject, Value: serving.Some(per), Threshold: serving.Some(fastestToken), N: e2e.Count, Metrics: []serving.MetricKey{serving.TTFT, serving.TPOT, serving.ITL, serving.E2E},
+		Message: fmt.Sprintf("%s: an answer of %s tokens comes within %s on average, which is %s tokens a second for one request: the times may have another unit", label,
+			number(signif(float64(output)/float64(completed))), seconds(signif(e2e.Mean.V)), number(signif(1/per)))}}
+}
