@@ -212,7 +212,7 @@ func TestFindings(t *testing.T) {
 		{"totals: a cap that holds", []*serving.Run{aggregate("a", serving.LoadOf(serving.Some(int64(4)), serving.Some(10.0), false), 400, 210, map[string]float64{"ttft mean": 50, "tpot mean": 20, "e2e mean": 2030})}, "below_offered_rate"},
 		{"totals: more drain than load", []*serving.Run{aggregate("a", openLoad(10), 50, 64, map[string]float64{"ttft mean": 50, "ttft p99": 90, "tpot mean": 600, "tpot p99": 700, "e2e mean": 59450})}, "drain"},
 		{"totals: chunks", []*serving.Run{aggregate("a", closedLoad(4), 400, 210, map[string]float64{"ttft mean": 50, "tpot mean": 20, "tpot p50": 20, "itl mean": 60, "e2e mean": 2030})}, "chunks"},
-		{"totals: seconds taken for milliseconds", []*serving.Run{aggregate("a", closedLoad(4), 400, 210, map[string]float64{"ttft mean": 0.05, "tpot mean": 0.02, "e2e mean": 2.03})}, "units"},
+		{"totals: seconds taken for milliseconds", []*serving.Run{aggregate("a", closedLoad(4), 400, 0.21, map[string]float64{"ttft mean": 0.05, "tpot mean": 0.02, "e2e mean": 2.03})}, "units"},
 		{"totals: ITL in another unit", []*serving.Run{aggregate("a", closedLoad(4), 400, 210, map[string]float64{"ttft mean": 50, "tpot mean": 20, "itl mean": 20000, "e2e mean": 2030})}, "units"},
 		{"totals: the mission's run", []*serving.Run{aggregate("a", closedLoad(64), 1000, 86.4, map[string]float64{"ttft mean": 214.63, "tpot mean": 53.7, "e2e mean": 5530})}, ""},
 	}
