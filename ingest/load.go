@@ -158,7 +158,7 @@ func decode(ctx context.Context, p *probe, l *loaded) error {
 			continue
 		}
 		p.in.Format, p.in.Tried = f.Name, nil
-		err := f.decode(ctx, p, l)
+		err := f.try(ctx, p, l)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -184,6 +184,12 @@ func decode(ctx context.Context, p *probe, l *loaded) error {
 	}
 	p.in.Problems.Add(serving.Problem{At: at, Message: msg})
 	return nil
+}
+
+// try decodes a file as one of the format.
+func (f *Format) try(ctx context.Context, p *probe, l *loaded) (err error) {
+	defer serving.Rescue(p.path, &err)
+	return f.decode(ctx, p, l)
 }
 
 // encodingHint says how to make text readable that is encoded in a way no format

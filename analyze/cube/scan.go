@@ -328,13 +328,15 @@ func (s *scanner) scanPart(ctx context.Context, i int, p serving.Part, c *chunk)
 	var view serving.Batch
 	err := s.live(ctx, i, 0)
 	if err == nil {
-		err = p.Scan(ctx, s.lay.wanted, &c.problems, func(b *serving.Batch) error {
-			if err := s.live(ctx, i, int64(b.N)); err != nil {
-				return err
-			}
-			s.lay.show(i, b, &view)
-			c.add(b)
-			return nil
+		err = guard(p, func() error {
+			return p.Scan(ctx, s.lay.wanted, &c.problems, func(b *serving.Batch) error {
+				if err := s.live(ctx, i, int64(b.N)); err != nil {
+					return err
+				}
+				s.lay.show(i, b, &view)
+				c.add(b)
+				return nil
+			})
 		})
 	}
 	c.size = max(c.size, p.Rows())

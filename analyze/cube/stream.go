@@ -70,11 +70,11 @@ func (s *scanner) stream(ctx context.Context, lay *layout, parts []serving.Part,
 		t := newTaker()
 		return func(next <-chan int) {
 			for i := range next {
-				fail(i, st.scanPart(ctx, i, t))
+				fail(i, guard(parts[i], func() error { return st.scanPart(ctx, i, t) }))
 			}
 			scanning.Done()
 			for c := range st.work {
-				fail(c.part, t.take(c))
+				fail(c.part, guard(parts[c.part], func() error { return t.take(c) }))
 				st.put(c)
 			}
 		}
@@ -95,15 +95,23 @@ func (s *scanner) batches(ctx context.Context, want []string, parts []serving.Pa
 		t := newTaker()
 		return func(next <-chan int) {
 			for i := range next {
-				fail(i, parts[i].Scan(ctx, want, nil, func(b *serving.Batch) error {
-					if err := s.live(ctx, i, 0); err != nil {
-						return err
-					}
-					return t.takeBatch(i, b)
+				fail(i, guard(parts[i], func() error {
+					return parts[i].Scan(ctx, want, nil, func(b *serving.Batch) error {
+						if err := s.live(ctx, i, 0); err != nil {
+							return err
+						}
+						return t.takeBatch(i, b)
+					})
 				}))
 			}
 		}
 	})
+}
+
+// guard turns a panic over a part into an error about its file.
+func guard(p serving.Part, scan func() error) (err error) {
+	defer serving.Rescue(p.Source(), &err)
+	return scan()
 }
 
 // overParts runs workers, one a goroutine, each of which takes the next part

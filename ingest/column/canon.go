@@ -162,12 +162,40 @@ func (c *canon) accepts(k Kind) bool {
 			return k == Text || k == TextList
 		case colHTTP:
 			return k == Int || k == Float || k == Text
-		case serving.ColModel, serving.ColWorkload, serving.ColPhase, colStatus:
+		case serving.ColModel, serving.ColWorkload, serving.ColPhase:
 			return k == Text || k == Int
 		}
 		return k == Text || k == Int || k == Bool
 	}
 	return false
+}
+
+// flag reports whether the column says something of each request that tools write as
+// a number, too: 0 and 1, or a status of HTTP.
+func (c *canon) flag() bool {
+	switch c.name {
+	case serving.ColOutcome, colStatus, colSuccess, colCancelled, serving.ColError, serving.ColStreaming, colWarmup:
+		return true
+	}
+	return false
+}
+
+// acceptsFloats reports whether a raw column of floating point can be a flag: a table
+// with missing values often has its whole numbers so. Where values are anything else,
+// the column is likely to have its name by chance.
+func (c *canon) acceptsFloats(r *Raw) bool {
+	if r.Kind != Float || !c.flag() || r.Range == nil {
+		return false
+	}
+	lo, hi, ok := r.Range()
+	http := lo >= 100 && hi < 600
+	switch c.name {
+	case colStatus, serving.ColOutcome:
+		return ok && http
+	case serving.ColError:
+		return ok && lo >= 0 && hi < 600
+	}
+	return ok && lo >= 0 && hi <= 1
 }
 
 // canonByName returns the canonical column that a user's name means.

@@ -49,8 +49,8 @@ func (g *Program) CrossCheck(n int) error {
 		return nil
 	}
 	for _, name := range []string{ttft, queue, prefill, decode} {
-		v := g.index["plain "+name]
-		if _, ok := g.index["plain "+name]; !ok {
+		v := g.index[nodeKey{name, plain}]
+		if _, ok := g.index[nodeKey{name, plain}]; !ok {
 			continue
 		}
 		part := &g.nodes[v].vec
@@ -70,7 +70,7 @@ func (g *Program) checkTPOT(n int, e *serving.Vector) error {
 	if _, ok := p.byName[tpot]; !ok || !p.makes(ttft) || !p.makes(outputTokens) {
 		return nil
 	}
-	t, first, out := &g.nodes[g.index["plain "+tpot]].vec, &g.nodes[g.index["plain "+ttft]].vec, g.Vector(outputTokens)
+	t, first, out := &g.nodes[g.index[nodeKey{tpot, plain}]].vec, &g.nodes[g.index[nodeKey{ttft, plain}]].vec, g.Vector(outputTokens)
 	r := medianRatio(n, func(i int) (float64, float64, bool) {
 		return t.Floats[i]*float64(out.Ints[i]-1) + first.Floats[i], e.Floats[i],
 			t.Has(i) && first.Has(i) && out.Has(i) && e.Has(i) && out.Ints[i] > 1

@@ -36,7 +36,7 @@ var (
 	okWords = []string{"ok", "success", "succeeded", "successful", "completed", "complete", "done", "finished", "default", "unset", "true", "1",
 		"stop", "length", "eos", "tool_calls", "finished_stopped", "finished_length_capped"}
 	unfinishedWords = []string{"incomplete", "running", "in_progress", "in progress", "pending", "waiting", "queued", "unfinished"}
-	noErrorWords    = []string{"", "none", "null", "nil", "nan", "false", "0", "{}", "[]", `""`, "ok", "no"}
+	noErrorWords    = []string{"", "none", "null", "nil", "<nil>", "nan", "n/a", "na", "-", "false", "0", "0.0", "{}", "[]", `""`, "ok", "no", "no error", "no_error", "noerror", "success"}
 	levelWords      = []string{"trace", "debug", "info", "notice", "warn", "warning"} // of a log's line: that it is no error says nothing of the request
 	noReasonWords   = []string{"", "none", "null"}
 	trueWords       = []string{"true", "t", "yes", "y", "1", "1.0", "stream", "streaming"}
@@ -227,7 +227,7 @@ func (o *outcomeOf) run(f *frame, in []*serving.Vector, out *serving.Vector) {
 			verdict := j.of(v.Codes[i])
 			if verdict < 0 {
 				if verdict == undecided && j.strict {
-					f.problem("outcome "+j.name, i, j.name, "%q is no known status", j.dict.Name(v.Codes[i]))
+					f.problem("outcome "+j.name, i, j.name, "%q is no known status: its figures decide", j.dict.Name(v.Codes[i]))
 				}
 				continue
 			}

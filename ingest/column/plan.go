@@ -47,6 +47,7 @@ type Plan struct {
 	Fields  []serving.Field  // what became of each raw column, in file order
 	Dialect string           // the producer, "" where it is not known
 	Side    serving.Side
+	refused []Refusal
 	Notes   []string
 	Textual bool // of a text file, whose times an engine may take for texts
 
@@ -138,7 +139,7 @@ func (p *Plan) choose(maps []Mapping) (map[string]winner, error) {
 		if c == nil {
 			return nil, fmt.Errorf("mapping %s: no canonical column is called %q, %s", m, m.Canonical, whichCanon(m.Canonical))
 		}
-		if k := p.Raws[raw].Kind; !c.accepts(k) {
+		if k := p.Raws[raw].Kind; !c.accepts(k) && !(k == Float && c.flag()) {
 			return nil, &ColumnError{p.Raws[raw].Name, fmt.Sprintf("holds %s and cannot be %s", k, c.name)}
 		}
 		if w, ok := chosen[c.name]; ok {
@@ -154,10 +155,11 @@ func (p *Plan) choose(maps []Mapping) (map[string]winner, error) {
 			continue
 		}
 		c := &canons[h.canon]
-		if !c.accepts(r.Kind) {
+		if !c.accepts(r.Kind) && !c.acceptsFloats(&r) {
 			if c2 := retype(c, r.Kind); c2 != nil {
 				c = c2
 			} else {
+				p.refused = append(p.refused, Refusal{i, c.name, h.suffix != NoUnit || fold(r.Name) == fold(c.name) && (c.kind == serving.KindText || strings.Contains(c.name, "_"))})
 				continue
 			}
 		}
@@ -358,8 +360,8 @@ func (p *Plan) addRaw() {
 		if isUsed && (p.Sources[p.byName[name]].Kind != serving.KindText || r.Kind == TextList) {
 			continue
 		}
-		if _, dup := p.byName[r.Name]; dup || canonical(r.Name) {
-			continue // canonical names win
+		if _, dup := p.byName[r.Name]; dup || isCanon(r.Name) {
+			continue // canonical names win, even of what the column is refused as
 		}
 		if isUsed {
 			p.under[r.Name] = name
@@ -414,6 +416,11 @@ func (p *Plan) list() {
 	}
 }
 
+// isCanon reports whether a name is that of a canonical column, on offer or not.
+func isCanon(name string) bool {
+	return slices.ContainsFunc(canons, func(c canon) bool { return c.name == name })
+}
+
 // canonical reports whether a name is that of a canonical column on offer.
 func canonical(name string) bool {
 	for _, c := range canons {
@@ -434,6 +441,9 @@ func (p *Plan) offer(c canon) (serving.Column, bool) {
 	}
 	if i, ok := p.byName[c.name]; ok {
 		return p.column(p.Sources[i]), true
+	}
+	if i, ok := p.byName[colWarmup]; ok && c.name == serving.ColPhase { // see Program.warmup
+		return serving.Column{Name: c.name, Kind: c.kind, From: p.Raws[p.Sources[i].Raw].Name, How: HowDerived}, true
 	}
 	for _, r := range rules {
 		if r.makes == c.name && p.applies(r) {

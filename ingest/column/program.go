@@ -22,10 +22,23 @@ type Program struct {
 	plan  *Plan
 	dicts *Dicts
 	nodes []*node
-	index map[string]int
+	index map[nodeKey]int
 	out   []int // nodes, as wanted
 	batch serving.Batch
 }
+
+// A nodeKey names a node: a column as it is offered, as it is before filters, or a
+// check of it. A column of the file may be called anything.
+type nodeKey struct {
+	name string
+	as   int
+}
+
+const (
+	offered = iota
+	plain
+	doubted
+)
 
 // A node is one column of a batch in the making.
 type node struct {
@@ -72,7 +85,7 @@ func (f *frame) problem(kind string, i int, field, format string, args ...any) {
 // Program compiles a scan of the wanted columns. An unknown column is an error
 // that lists what there is.
 func (p *Plan) Program(dicts *Dicts, want []string) (*Program, error) {
-	g := &Program{plan: p, dicts: dicts, index: map[string]int{}}
+	g := &Program{plan: p, dicts: dicts, index: map[nodeKey]int{}}
 	for _, w := range want {
 		if u, ok := p.under[w]; ok {
 			w = u
@@ -157,7 +170,7 @@ func (g *Program) Run(at Place, n int, problems *serving.Problems) *serving.Batc
 
 // Vector returns a column of the batch that was run last, or nil.
 func (g *Program) Vector(name string) *serving.Vector {
-	for _, key := range []string{name, "plain " + name} {
+	for _, key := range []nodeKey{{name, offered}, {name, plain}} {
 		if i, ok := g.index[key]; ok {
 			return &g.nodes[i].vec
 		}
@@ -168,7 +181,7 @@ func (g *Program) Vector(name string) *serving.Vector {
 // column returns the node that holds a column as it is offered, adding it and
 // what it needs.
 func (g *Program) column(name string) (int, bool) {
-	if i, ok := g.index[name]; ok {
+	if i, ok := g.index[nodeKey{name, offered}]; ok {
 		return i, true
 	}
 	switch name {
@@ -190,7 +203,7 @@ func (g *Program) column(name string) (int, bool) {
 
 // plain is a column before filters: read, or made by its rule.
 func (g *Program) plain(name string) (int, bool) {
-	key := "plain " + name
+	key := nodeKey{name, plain}
 	if i, ok := g.index[key]; ok {
 		return i, true
 	}
@@ -224,7 +237,7 @@ func kindOf(name string) serving.ColumnKind {
 	return serving.KindNumber
 }
 
-func (g *Program) add(key string, n *node) int {
+func (g *Program) add(key nodeKey, n *node) int {
 	g.nodes = append(g.nodes, n)
 	g.index[key] = len(g.nodes) - 1
 	return len(g.nodes) - 1
@@ -258,7 +271,7 @@ func (g *Program) outcome() (int, bool) {
 	if len(n.in) == 0 {
 		return 0, false
 	}
-	return g.add(serving.ColOutcome, n), true
+	return g.add(nodeKey{serving.ColOutcome, offered}, n), true
 }
 
 // streaming adds the streaming column as yes or no.
@@ -310,7 +323,7 @@ func (g *Program) truthOf(name, source string, no, yes int) (int, bool) {
 			codes[i] = int32(v)
 		}
 	}
-	return g.add(name, &node{name: name, source: -1, in: []int{k}, run: run, rule: -1, vec: serving.Vector{Kind: serving.KindText}}), true
+	return g.add(nodeKey{name, offered}, &node{name: name, source: -1, in: []int{k}, run: run, rule: -1, vec: serving.Vector{Kind: serving.KindText}}), true
 }
 
 // streamedOnly adds a token time without the rows that were not streamed, whose
@@ -323,7 +336,7 @@ func (g *Program) streamedOnly(name string) (int, bool) {
 	_, streams := g.plan.byName[serving.ColStreaming]
 	zeros := name == ttft && len(g.plan.outcomeInputs()) > 0
 	if !streams && !zeros {
-		g.index[name] = base
+		g.index[nodeKey{name, offered}] = base
 		return base, true
 	}
 	n := &node{name: name, source: -1, in: []int{base}, rule: -1, vec: serving.Vector{Kind: kindOf(name)}}
@@ -363,7 +376,7 @@ func (g *Program) streamedOnly(name string) (int, bool) {
 			plan.unstreamed.Add(int64(dropped))
 		}
 	}
-	return g.add(name, n), true
+	return g.add(nodeKey{name, offered}, n), true
 }
 
 // dropZeros clears the bits of rows whose code is 0, 64 rows at a time, and
@@ -389,7 +402,7 @@ func (g *Program) cached() (int, bool) {
 	}
 	prompt, ok := g.plain(promptTokens)
 	if !ok {
-		g.index[cachedTokens] = base
+		g.index[nodeKey{cachedTokens, offered}] = base
 		return base, true
 	}
 	n := &node{name: cachedTokens, source: -1, in: []int{base, prompt}, rule: -1, vec: serving.Vector{Kind: serving.KindCount}}
@@ -408,17 +421,17 @@ func (g *Program) cached() (int, bool) {
 			}
 		}
 	}
-	return g.add(cachedTokens, n), true
+	return g.add(nodeKey{cachedTokens, offered}, n), true
 }
 
 // addDoubts adds checks that only report: of columns the scan has anyway.
 func (g *Program) addDoubts() {
-	e, ok1 := g.index["plain "+e2e]
-	t, ok2 := g.index["plain "+ttft]
+	e, ok1 := g.index[nodeKey{e2e, plain}]
+	t, ok2 := g.index[nodeKey{ttft, plain}]
 	if !ok1 || !ok2 {
 		return
 	}
-	g.add("doubt ttft", &node{name: ttft, source: -1, in: []int{e, t}, rule: -1, run: func(f *frame, in []*serving.Vector, _ *serving.Vector) {
+	g.add(nodeKey{ttft, doubted}, &node{name: ttft, source: -1, in: []int{e, t}, rule: -1, run: func(f *frame, in []*serving.Vector, _ *serving.Vector) {
 		if f.problems == nil {
 			return
 		}

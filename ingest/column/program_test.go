@@ -205,7 +205,7 @@ func TestOutcomeColumns(t *testing.T) {
 
 	got, _, ps := run(t, []Raw{raw("status", Text), raw("e2e_s", Float)}, table{"status": {"ok", "purple"}, "e2e_s": {1.0, 1.0}}, "outcome")
 	check(t, got, map[string]string{"outcome": "ok ok"})
-	problem(t, ps, `row 102: status: "purple" is no known status`)
+	problem(t, ps, `row 102: status: "purple" is no known status: its figures decide`)
 
 	got, _, _ = run(t, []Raw{instant("timestamp", Second), raw("prompt_tokens", Int), raw("output_tokens", Int)}, table{"timestamp": {1.8e9, 1.8e9, 1.8e9}, "prompt_tokens": {1, 1, 1}, "output_tokens": {1, 0, nil}}, "outcome")
 	check(t, got, map[string]string{"outcome": "ok error incomplete"})

@@ -359,6 +359,12 @@ func (t *Table) fillInput(f *opened) {
 	}
 	notes = append(append(notes, f.notes...), t.plan.Notes...)
 	in.Note = strings.Join(notes, "; ")
+	for _, r := range t.plan.Refused() {
+		name, what := t.plan.Raws[r.Raw].Name, r.Problem(t.plan, "")
+		if what != "" && f.byName[name] != nil {
+			in.Problems.Add(serving.Problem{At: serving.Pos{Path: f.Path, Field: name}, Message: what})
+		}
+	}
 }
 
 // Name returns the dataset's name.

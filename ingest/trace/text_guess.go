@@ -5,7 +5,6 @@ import (
 	"hash/maphash"
 	"math"
 	"regexp"
-	"slices"
 
 	"github.com/vreport/vreport/ingest/column"
 	"github.com/vreport/vreport/ingest/jsonscan"
@@ -108,27 +107,20 @@ func doubts(columns []*guess) []string {
 // decimal comma, nobody can tell for the whole world.
 var grouped = regexp.MustCompile(`^[-+]?[0-9]{1,3}([,.'\x{20}\x{a0}\x{202f}][0-9]{3})+([,.][0-9]+)?$`)
 
-// misread lists columns whose names say that they hold numbers or times, and whose
-// values are none: they are not used.
+// misread lists the columns that are not used because of what they hold.
 func misread(columns []*guess, plan *column.Plan) (out []serving.Problem) {
-	for i, g := range columns {
-		as, kind := column.Means(g.name)
-		if as == "" || kind == column.Text || plan.Fields[i].As != "" || plan.Raws[i].Kind != column.Text || g.firstText == "" || taken(plan, as) {
+	for _, r := range plan.Refused() {
+		g := columns[r.Raw]
+		p := serving.Problem{At: serving.Pos{Field: g.name}, Message: r.Problem(plan, jsonscan.Cut(g.firstText, 48))}
+		if p.Message == "" {
 			continue
 		}
-		p := serving.Problem{At: serving.Pos{Field: g.name}}
-		p.Message = fmt.Sprintf("%q is nothing that %s could be: the column is not used", jsonscan.Cut(g.firstText, 48), as)
 		if grouped.MatchString(g.firstText) {
 			p.Message += "; write its numbers without separators of thousands"
 		}
 		out = append(out, p)
 	}
 	return out
-}
-
-// taken reports whether some column of the file is a canonical one.
-func taken(plan *column.Plan, as string) bool {
-	return slices.ContainsFunc(plan.Fields, func(f serving.Field) bool { return f.As == as })
 }
 
 func (g *guess) number(b []byte) bool {

@@ -629,3 +629,78 @@ func TestMisread(t *testing.T) {
 		t.Errorf("problems of the scan %v", list)
 	}
 }
+
+// Flags that a table with missing values has as floating point are read as if they were
+// whole or yes and no, and a column that its values keep from being one is a problem.
+func TestFlagsAsFloats(t *testing.T) {
+	const ok, failed, cancelled = "ok", "error", "cancelled"
+	for _, tt := range []struct {
+		name, a, b string // the column, and its values
+		want       string // outcomes of a and b, or the problem
+	}{
+		{"success", "1.0", "0.0", ok + " " + failed},
+		{"success", "true", "false", ok + " " + failed},
+		{"cancelled", "0.0", "1.0", ok + " " + cancelled},
+		{"was_cancelled", "0", "1", ok + " " + cancelled},
+		{"error", "0.0", "1.0", ok + " " + failed},
+		{"error_code", "", "500.0", ok + " " + failed},
+		{"error", "N/A", "boom", ok + " " + failed},
+		{"error", "-", "no error", ok + " " + ok},
+		{"status", "200.0", "500.0", ok + " " + failed},
+		{"status", "true", "false", ok + " " + failed},
+		{"http_status", "200.0", "504.0", ok + " timeout"},
+		{"result", "0.25", "0.75", ok + " " + ok}, // a score, not a status
+		{"success", "2026-01-01", "2026-01-02", "success: holds timestamps and cannot be success: the column is not used"},
+		{"success", "3.5", "7.25", "success: holds numbers and cannot be success: the column is not used"},
+		{"kv_hit_rate", "high", "low", `kv_hit_rate: "high" is nothing that kv_hit_rate could be: the column is not used`},
+		{"kv_hit_rate", "true", "false", "kv_hit_rate: holds booleans and cannot be kv_hit_rate: the column is not used"},
+		{"queue", "default", "bulk", ok + " " + ok},
+		{"input", "Hello 5", "7 sins", ok + " " + ok},
+		{"decode_time", "PT0.1S", "PT0.2S", `decode_time: "PT0.1S" is nothing that decode could be: the column is not used`},
+		{"plain ttft", "a", "b", ok + " " + ok},
+		{"doubt ttft", "a", "b", ok + " " + ok},
+	} {
+		var in strings.Builder
+		fmt.Fprintf(&in, "arrival_time,ttft_ms,e2e_ms,output_tokens,prompt_tokens,%s\n", tt.name)
+		for i := range 20 {
+			v := tt.a
+			if i%2 > 0 {
+				v = tt.b
+			}
+			fmt.Fprintf(&in, "%d,100,1000,10,100,%s\n", 1700000000+i, v)
+		}
+		tb, info := openString(t, OpenCSV, in.String(), Options{})
+		names := []string{"outcome", "ttft"}
+		for _, c := range tb.Columns() {
+			if c.Name == tt.name {
+				names = append(names, c.Name)
+			}
+		}
+		got := collect(t, tb, names...)
+		if list := slices.Concat(info.Problems.List(), got.problems.List()); len(list) > 0 {
+			if len(list) != 1 || list[0].String() != "trace.txt: "+tt.want {
+				t.Errorf("%s of %s and %s: problems %v, want %q", tt.name, tt.a, tt.b, list, tt.want)
+			}
+			continue
+		}
+		if rows := got.show("outcome"); rows[0]+" "+rows[1] != tt.want {
+			t.Errorf("%s of %s and %s: %s and %s, want %s", tt.name, tt.a, tt.b, rows[0], rows[1], tt.want)
+		}
+	}
+}
+
+// Rows that a column marks as warm-up are of that phase, as yes, as 1.0 or as true.
+func TestWarmUpColumn(t *testing.T) {
+	for _, tt := range [][3]string{{"warmup", "true", "false"}, {"is_warmup", "1.0", "0.0"}, {"is_warmup", "1", "0"}, {"warmup", "yes", "no"}} {
+		in := "arrival_time,ttft_ms," + tt[0] + "\n1700000000,900," + tt[1] + "\n1700000001,100," + tt[2] + "\n1700000002,100," + tt[2] + "\n"
+		tb, _ := openString(t, OpenCSV, in, Options{})
+		k := slices.IndexFunc(tb.Columns(), func(c serving.Column) bool { return c.Name == serving.ColPhase })
+		if k < 0 || tb.Columns()[k].From != tt[0] {
+			t.Errorf("%v: no phase", tt)
+			continue
+		}
+		if s := strings.Join(collect(t, tb, serving.ColPhase).show(serving.ColPhase), " "); s != "warmup profiling profiling" {
+			t.Errorf("%v: phases %s", tt, s)
+		}
+	}
+}
