@@ -149,6 +149,12 @@ func (t *table) findings() []Finding {
 		out = append(out, impossible(subject, subject, ds)...)
 		out = append(out, tooFast(subject, subject, ds, all.Outcomes[serving.OK], all.Output)...)
 	}
+	if d, ok := t.src.(interface{ Doubts() []serving.Doubt }); ok {
+		for _, x := range d.Doubts() {
+			out = append(out, Finding{ID: "columns_disagree", Subject: subject, Value: serving.Some(x.Ratio), Threshold: serving.Some(1.0), Metrics: []serving.MetricKey{x.Metric},
+				Message: subject + ": " + x.Text})
+		}
+	}
 	for _, e := range t.cube.Excluded {
 		if e.Rows > 0 {
 			out = append(out, Finding{ID: "excluded", Subject: subject, Value: serving.Some(float64(e.Rows)),

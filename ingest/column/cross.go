@@ -31,8 +31,17 @@ func (e *FactorError) Error() string { return e.Text }
 
 // CrossCheck compares the columns of a batch with each other, after Run. Wrong
 // units make every figure wrong without a sign, so a contradiction is an error
-// and not a problem.
+// and not a problem; what is off by less is one of Disagreements.
 func (g *Program) CrossCheck(n int) error {
+	if err := g.checkUnits(n); err != nil {
+		return err
+	}
+	g.findDisagreements(n)
+	return nil
+}
+
+// checkUnits looks for factors of a thousand between columns.
+func (g *Program) checkUnits(n int) error {
 	p := g.plan
 	_, readE2E := p.byName[e2e]
 	if readE2E && p.sameClock(serving.ColEnd, serving.ColArrival) {
@@ -74,6 +83,14 @@ func (g *Program) checkTPOT(n int, e *serving.Vector) error {
 	r := medianRatio(n, func(i int) (float64, float64, bool) {
 		return t.Floats[i]*float64(out.Ints[i]-1) + first.Floats[i], e.Floats[i],
 			t.Has(i) && first.Has(i) && out.Has(i) && e.Has(i) && out.Ints[i] > 1
+	})
+	if x := thousands(r); x != 1 {
+		return p.factor(x, tpot, "what (E2E − TTFT) / (output tokens − 1) gives", tpot, ttft, e2e)
+	}
+	// A TPOT that is too small is hidden by TTFT in the sum.
+	r = medianRatio(n, func(i int) (float64, float64, bool) {
+		return t.Floats[i], (e.Floats[i] - first.Floats[i]) / float64(out.Ints[i]-1),
+			t.Has(i) && first.Has(i) && out.Has(i) && e.Has(i) && out.Ints[i] > 1 && e.Floats[i]-first.Floats[i] > slackOfColumns*e.Floats[i]
 	})
 	if x := thousands(r); x != 1 {
 		return p.factor(x, tpot, "what (E2E − TTFT) / (output tokens − 1) gives", tpot, ttft, e2e)

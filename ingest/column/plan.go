@@ -41,15 +41,16 @@ const (
 
 // A Plan says what the columns of a file are.
 type Plan struct {
-	Raws    []Raw
-	Sources []Source         // canonical ones first, then raw ones
-	Columns []serving.Column // what can be asked for, in a fixed order
-	Fields  []serving.Field  // what became of each raw column, in file order
-	Dialect string           // the producer, "" where it is not known
-	Side    serving.Side
-	refused []Refusal
-	Notes   []string
-	Textual bool // of a text file, whose times an engine may take for texts
+	Raws     []Raw
+	Sources  []Source         // canonical ones first, then raw ones
+	Columns  []serving.Column // what can be asked for, in a fixed order
+	Fields   []serving.Field  // what became of each raw column, in file order
+	Dialect  string           // the producer, "" where it is not known
+	Side     serving.Side
+	refused  []Refusal
+	disagree []serving.Doubt
+	Notes    []string
+	Textual  bool // of a text file, whose times an engine may take for texts
 
 	byName map[string]int    // Sources
 	chosen map[string]bool   // canonical names that a column has, with a unit or without

@@ -158,3 +158,11 @@ func (ps *Problems) Len() int {
 	}
 	return n
 }
+
+// A Doubt is about a column of a table whose values others of the same rows
+// contradict: it is Ratio times what they give.
+type Doubt struct {
+	Metric MetricKey
+	Ratio  float64
+	Text   string
+}

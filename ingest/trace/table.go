@@ -396,6 +396,9 @@ func (t *Table) Dict(name string) *serving.Dict { return t.dicts.Of(name) }
 // collected problems.
 func (t *Table) Derived() []column.Touch { return t.plan.Touched() }
 
+// Doubts are columns that others contradict.
+func (t *Table) Doubts() []serving.Doubt { return t.plan.Disagreements() }
+
 // Plan returns what the columns are and how they are derived.
 func (t *Table) Plan() *column.Plan { return t.plan }
 

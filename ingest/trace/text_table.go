@@ -272,6 +272,9 @@ func (t *Text) Dict(name string) *serving.Dict { return t.dicts.Of(name) }
 // collected problems.
 func (t *Text) Derived() []column.Touch { return t.plan.Touched() }
 
+// Doubts are columns that others contradict.
+func (t *Text) Doubts() []serving.Doubt { return t.plan.Disagreements() }
+
 // Plan returns what the columns are and how they are derived.
 func (t *Text) Plan() *column.Plan { return t.plan }
 

@@ -704,3 +704,45 @@ func TestWarmUpColumn(t *testing.T) {
 		}
 	}
 }
+
+// Columns of the same requests that contradict each other are a doubt, and an error where
+// a unit explains it.
+func TestDisagreements(t *testing.T) {
+	for _, tt := range []struct {
+		columns, row string // of which %d is the second
+		want         string
+	}{
+		{"e2e_ms,end_time", "500,17000000%02d.5", ""},
+		{"e2e_ms,end_time", "1000,17000000%02d.98", "e2e, which is read from column e2e_ms, is 1.02 × end − arrival in the middle one of the first requests"},
+		{"ttft_ms,first_token_time", "500,17000000%02d.5", ""},
+		{"ttft_ms,first_token_time", "100,17000000%02d.5", "ttft, which is read from column ttft_ms, is 0.2 × first token − arrival in the middle one of the first requests"},
+		{"ttft_ms,tpot_ms,e2e_ms,output_tokens", "100,100,1000,10", ""},
+		{"ttft_ms,tpot_ms,e2e_ms,output_tokens", "100,150,1000,10", "tpot, which is read from column tpot_ms, is 1.5 × (E2E − TTFT) / (output tokens − 1) in the middle one of the first requests"},
+		{"ttft_ms,tpot_ms,e2e_ms,output_tokens", "1000,0,1000,10", ""}, // came whole
+		{"ttft_ms,tpot_ms,e2e_ms,output_tokens", "100,0.15,1500,10", "one of the units is wrong"},
+		{"ttft_ms,itl_ms,e2e_ms", "100,\"[400, 500]\",1000", ""},
+		{"ttft_ms,itl_ms,e2e_ms", "100,\"[10, 20]\",1000", "the sum of itl, which is read from column itl_ms, is 0.0333 × E2E − TTFT in the middle one of the first requests"},
+	} {
+		in := "arrival_time," + tt.columns + "\n"
+		for i := range 50 {
+			row := tt.row
+			if strings.Contains(row, "%02d") {
+				row = fmt.Sprintf(row, i)
+			}
+			in += fmt.Sprintf("17000000%02d,%s\n", i, row)
+		}
+		tb, err := OpenCSV(context.Background(), TextFile{Path: "trace.txt", Open: pieces(in, 0)}, Options{})
+		got := ""
+		switch {
+		case err != nil:
+			got = err.Error()
+		case len(tb.Doubts()) == 1:
+			got = tb.Doubts()[0].Text
+		case len(tb.Doubts()) > 1:
+			got = fmt.Sprint(tb.Doubts())
+		}
+		if tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
+			t.Errorf("%s of %s: %q, want %q", tt.columns, tt.row, got, tt.want)
+		}
+	}
+}
