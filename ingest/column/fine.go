@@ -10,8 +10,8 @@ import (
 // allFine reports whether no value of a batch is one to look at: most batches have
 // none. It has no branch a value; slots of rows without a value are looked at, too,
 // and where it is false nothing may be wrong.
-func allFine(kind serving.ColumnKind, v *serving.Vector, n int) bool {
-	switch kind {
+func allFine(s *Source, v *serving.Vector, n int) bool {
+	switch s.Kind {
 	case serving.KindDuration:
 		return noneOff(v.Floats[:n], math.MaxUint64)
 	case serving.KindNumber:
@@ -20,10 +20,17 @@ func allFine(kind serving.ColumnKind, v *serving.Vector, n int) bool {
 		all, _ := wide.Bits(v.Ints[:n])
 		return all >= 0
 	case serving.KindTime:
+		if s.dated {
+			least, most := int64(math.MaxInt64), int64(math.MinInt64)
+			for _, x := range v.Ints[:n] {
+				least, most = min(least, x), max(most, x)
+			}
+			return n == 0 || inEra(least) && inEra(most)
+		}
 		_, lowest := wide.Bits(v.Ints[:n])
 		return lowest >= 0 // but for BadInt
 	}
-	return kind == serving.KindText
+	return s.Kind == serving.KindText
 }
 
 const signBit = 1 << 63

@@ -31,8 +31,23 @@ func TestAllFine(t *testing.T) {
 		{serving.KindTime, serving.Vector{Ints: []int64{-5, 7, math.MaxInt64, math.MinInt64 + 1}}, true},
 		{serving.KindTime, serving.Vector{Ints: []int64{7, BadInt}}, false},
 	} {
-		if got := allFine(tt.kind, &tt.v, len(tt.v.Ints)+len(tt.v.Floats)); got != tt.want {
+		if got := allFine(&Source{Kind: tt.kind}, &tt.v, len(tt.v.Ints)+len(tt.v.Floats)); got != tt.want {
 			t.Errorf("kind %d, %v %v: %v", tt.kind, tt.v.Floats, tt.v.Ints, got)
+		}
+	}
+}
+
+// Of a column of dates, what lies outside of the years that are dates is not fine.
+func TestFineDates(t *testing.T) {
+	first, last := firstDate*1e9, lastDate*1e9-1
+	for _, tt := range []struct {
+		in   []int64
+		want bool
+	}{
+		{nil, true}, {[]int64{first, last}, true}, {[]int64{first - 1, last}, false}, {[]int64{first, last + 1}, false}, {[]int64{0}, false}, {[]int64{BadInt, first}, false},
+	} {
+		if got := allFine(&Source{Kind: serving.KindTime, dated: true}, &serving.Vector{Ints: tt.in}, len(tt.in)); got != tt.want {
+			t.Errorf("%v: %v", tt.in, got)
 		}
 	}
 }

@@ -27,6 +27,7 @@ type Source struct {
 	Unit     Unit // of times, durations and gaps
 	How      string
 	Relative bool // an instant counted from an arbitrary origin
+	dated    bool // instants are known to be dates
 	clock    clock
 }
 
@@ -294,6 +295,7 @@ func (p *Plan) setClock(c *canon, s *Source, r Raw) {
 	}
 	per := s.Unit.PerSecond()
 	if lo >= float64(firstDate)*per && hi < float64(lastDate)*per {
+		s.dated = true
 		return
 	}
 	s.Relative, s.clock = true, zeroClock

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"sync/atomic"
+	"time"
 
 	"github.com/vreport/vreport/ingest/serving"
 	"github.com/vreport/vreport/ingest/wide"
@@ -133,7 +134,7 @@ func (g *Program) Look(i, rows int) {
 			continue
 		}
 		if i == 0 {
-			n.fine = allFine(g.plan.Sources[n.source].Kind, &n.vec, rows)
+			n.fine = allFine(&g.plan.Sources[n.source], &n.vec, rows)
 			return
 		}
 		i--
@@ -465,9 +466,11 @@ func clean(f *frame, s Source, v *serving.Vector) {
 				drop(f, v, i)
 			}
 		}
-	case serving.KindCount, serving.KindTime:
+	case serving.KindTime:
+		cleanTimes(f, s, v)
+	case serving.KindCount:
 		for i, x := range v.Ints[:f.N] {
-			if x >= 0 || s.Kind == serving.KindTime && x != BadInt || !v.Has(i) {
+			if x >= 0 || !v.Has(i) {
 				continue
 			}
 			drop(f, v, i)
@@ -479,6 +482,22 @@ func clean(f *frame, s Source, v *serving.Vector) {
 		}
 	case serving.KindGaps:
 		cleanGaps(f, v)
+	}
+}
+
+// cleanTimes removes what is no time, and, of a column of dates, what lies outside of
+// the years that are dates: a clock that was not set stands at 1970, or at 0001.
+func cleanTimes(f *frame, s Source, v *serving.Vector) {
+	for i, x := range v.Ints[:f.N] {
+		switch {
+		case x != BadInt && (!s.dated || inEra(x)) || !v.Has(i):
+		case x == BadInt:
+			drop(f, v, i)
+			f.problem("range "+s.Name, i, f.node.name, "not a whole number in range, want %s", wantOf(s.Kind))
+		default:
+			drop(f, v, i)
+			f.problem("era "+s.Name, i, f.node.name, "%s is no date of these years, want %s as the others", time.Unix(0, x).UTC().Format(time.RFC3339), wantOf(s.Kind))
+		}
 	}
 }
 

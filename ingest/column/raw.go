@@ -31,7 +31,7 @@ type Raw struct {
 	Path    []string // the steps of a nested field; nil where Name is a name of the table's own
 	Sibling string   // the unit that a companion column states, as written
 	// Range returns the least and the greatest of some values near the start
-	// of the file, for telling dates from offsets; ok is false where there are
+	// of the file, but for a few at either end (see Middle), for telling dates from offsets; ok is false where there are
 	// none. It may be nil.
 	Range func() (lo, hi float64, ok bool)
 	// Label reports whether the values name few things again and again, as

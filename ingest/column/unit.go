@@ -121,9 +121,9 @@ var (
 	lastDate  = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
 )
 
-// IsDate reports whether an instant in nanoseconds is a plausible date, not an
+// inEra reports whether an instant in nanoseconds is a plausible date, not an
 // offset.
-func IsDate(ns int64) bool {
+func inEra(ns int64) bool {
 	return ns >= firstDate*1e9 && ns < lastDate*1e9
 }
 

@@ -188,7 +188,8 @@ func (t *Table) planError(err error) error {
 // dates from offsets.
 const sampleRows = 1024
 
-// sample returns the range of some values of a column in the file's own unit.
+// sample returns the range of some values of a column in the file's own unit, as
+// column.Middle has it.
 func (t *Table) sample(f *opened, l *leaf) (lo, hi float64, ok bool) {
 	if l.maxRep > 0 || l.opaque || l.textual() || f.checkColumn(l) != nil {
 		return 0, 0, false
@@ -214,13 +215,13 @@ func (t *Table) sample(f *opened, l *leaf) (lo, hi float64, ok bool) {
 		}
 		var v serving.Vector
 		n, _ := c.fill(&v, int(min(g.NumRows, sampleRows)))
-		lo, hi = math.Inf(1), math.Inf(-1)
+		var some []float64
 		for k := range n {
 			if x := v.Floats[k]; v.Has(k) && !math.IsNaN(x) {
-				lo, hi, ok = min(lo, x), max(hi, x), true
+				some = append(some, x)
 			}
 		}
-		if ok {
+		if lo, hi, ok = column.Middle(some); ok {
 			return lo, hi, true
 		}
 		if i >= 8 {

@@ -25,9 +25,9 @@ type guess struct {
 	lists     int
 	textLists int
 	objects   int
-	comma     bool // a decimal comma was seen
-	commas    bool // decimal commas are possible: fields end in something else
-	lo, hi    float64
+	comma     bool      // a decimal comma was seen
+	commas    bool      // decimal commas are possible: fields end in something else
+	some      []float64 // numbers, and instants in ns
 	firstText string
 	tally     tally
 	ids       map[uint64]struct{} // hashes of request ids; nil for other columns
@@ -37,7 +37,7 @@ type guess struct {
 }
 
 func newGuess(name string, commas bool) *guess {
-	g := &guess{name: name, commas: commas, lo: math.Inf(1), hi: math.Inf(-1)}
+	g := &guess{name: name, commas: commas}
 	if as, _ := column.Means(name); as == serving.ColRequestID {
 		g.ids = map[uint64]struct{}{}
 	}
@@ -133,8 +133,9 @@ func (g *guess) number(b []byte) bool {
 		}
 		return true
 	}
-	if _, zoned, ok := parseInstant(b); ok {
+	if ns, zoned, ok := parseInstant(b); ok {
 		g.dates++
+		g.value(float64(ns))
 		if zoned {
 			g.zoned++
 		}
@@ -166,8 +167,8 @@ func plainInt(b []byte) (int, bool) {
 }
 
 func (g *guess) value(x float64) {
-	if !math.IsInf(x, 0) {
-		g.lo, g.hi = min(g.lo, x), max(g.hi, x)
+	if !math.IsInf(x, 0) && len(g.some) < sampleRows {
+		g.some = append(g.some, x)
 	}
 }
 
@@ -202,10 +203,10 @@ func (g *guess) raw() column.Raw {
 		if g.floats == 0 || 100*g.floats < g.n { // a stray 1.5 does not make counts numbers
 			r.Kind = column.Int
 		}
-		lo, hi := g.lo, g.hi
-		r.Range = func() (float64, float64, bool) { return lo, hi, lo <= hi }
+		r.Range = func() (float64, float64, bool) { return column.Middle(g.some) }
 	case most(g.dates):
 		r.Kind, r.Unit, r.Local = column.Instant, column.Nanosecond, g.zoned < g.dates
+		r.Range = func() (float64, float64, bool) { return column.Middle(g.some) }
 	case most(g.spans):
 		r.Kind, r.Unit = column.Span, column.Second
 	case most(g.bools):

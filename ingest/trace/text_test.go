@@ -746,3 +746,34 @@ func TestDisagreements(t *testing.T) {
 		}
 	}
 }
+
+// One clock that was not set decides nothing: neither the unit of the others nor whether
+// they are dates.
+func TestClockThatWasNotSet(t *testing.T) {
+	for _, tt := range []struct{ column, one, others string }{
+		{"arrival_time", "0", "17000000%02d"},
+		{"arrival_ms", "0", "17000000%02d000"},
+		{"arrival_time", "1970-01-01T00:00:00Z", "2026-11-03T10:00:%02dZ"},
+		{"arrival_time", "0001-01-01T00:00:00Z", "2026-11-03T10:00:%02dZ"},
+	} {
+		in := tt.column + ",ttft_ms\n"
+		for i := range 40 {
+			at := fmt.Sprintf(tt.others, i)
+			if i == 7 {
+				at = tt.one
+			}
+			in += at + ",100\n"
+		}
+		tb, _ := openString(t, OpenCSV, in, Options{})
+		got := collect(t, tb, "arrival_time")
+		k := slices.IndexFunc(tb.Columns(), func(c serving.Column) bool { return c.Name == serving.ColArrival })
+		if k < 0 || tb.Columns()[k].Relative {
+			t.Errorf("%s of %s: no dates", tt.column, tt.one)
+			continue
+		}
+		rows := got.show("arrival_time")
+		if rows[7] != "-" || rows[6] == "-" || len(rows[8]) != len("1700000000000000000") || got.problems.Len() != 1 || got.problems.List()[0].At.Line != 9 {
+			t.Errorf("%s of %s: %v; problems %v", tt.column, tt.one, rows[6:9], got.problems.List())
+		}
+	}
+}

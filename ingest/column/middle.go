@@ -1,0 +1,18 @@
+package column
+
+import "slices"
+
+// outermost is the share of values at either end that Middle leaves out.
+const outermost = 0.05
+
+// Middle returns the least and the greatest of some values without the outermost
+// twentieth at either end: one clock that stands at 0 must not decide what a column is.
+// It sorts them; ok is false where there are none.
+func Middle(values []float64) (lo, hi float64, ok bool) {
+	if len(values) == 0 {
+		return 0, 0, false
+	}
+	slices.Sort(values)
+	k := int(outermost * float64(len(values)))
+	return values[k], values[len(values)-1-k], true
+}
