@@ -32,6 +32,9 @@ type file struct {
 //
 // A pipe may keep us waiting for ever; the context ends that.
 func openFile(ctx context.Context, f found, stdin io.Reader) (*file, error) {
+	if f.err != nil {
+		return nil, f.err
+	}
 	raw, err := waitRaw(ctx, f, stdin)
 	if err != nil {
 		return nil, err

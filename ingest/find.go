@@ -47,8 +47,10 @@ type found struct {
 	rel   string // below the argument; the base name where the argument is the file
 	label string
 	stdin bool
-	// walked says that the file was found in a directory, not named.
+	// walked says that the file was found in a directory, not named. err is why it,
+	// or a directory, cannot be looked at.
 	walked bool
+	err    error
 }
 
 // find expands arguments to files: a file, a directory (walked), a glob or "-".
@@ -56,7 +58,10 @@ type found struct {
 // depends on the order of arguments. A path that does not exist is an error.
 func find(args []string) ([]found, error) {
 	var out []found
-	for _, s := range args {
+	for i, s := range args {
+		if s == "-" && slices.Contains(args[:i], s) {
+			return nil, errors.New("-: standard input is given twice, and can be read once")
+		}
 		fs, err := findArg(parseArg(s))
 		if err != nil {
 			return nil, err
@@ -113,8 +118,12 @@ func findGlob(a arg) ([]found, error) {
 func walk(a arg) ([]found, error) {
 	var out []found
 	err := filepath.WalkDir(a.path, func(p string, d fs.DirEntry, err error) error {
-		if err != nil {
+		if err != nil && p == a.path {
 			return err
+		}
+		if err != nil { // the others are still worth a report
+			out = append(out, found{path: p, rel: p, label: a.label, walked: true, err: err})
+			return fs.SkipDir
 		}
 		if p != a.path && strings.HasPrefix(d.Name(), ".") || !d.IsDir() && strings.HasPrefix(d.Name(), "_") {
 			if d.IsDir() {

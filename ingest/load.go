@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"runtime"
 	"slices"
 	"strings"
@@ -124,7 +125,12 @@ func readOne(ctx context.Context, f found, l *loaded, opt Options, sums *summer)
 	in := &serving.Input{Path: f.path, Label: f.label, Format: unknown}
 	file, err := openFile(ctx, f, opt.Stdin)
 	var damaged *serving.FormatError
-	if errors.As(err, &damaged) {
+	ofItsOwn := errors.As(err, &damaged)
+	var access *fs.PathError
+	if f.walked && errors.As(err, &access) && ctx.Err() == nil { // the others of the directory are still worth a report
+		err, ofItsOwn = fmt.Errorf("%s: cannot be read: %w", f.path, access.Err), true
+	}
+	if ofItsOwn {
 		in.Problems.Add(problemOf(f.path, err))
 		in.Tried = []string{err.Error()}
 		return in, nil, nil

@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -250,5 +252,25 @@ func TestFormatsAreComplete(t *testing.T) {
 			t.Errorf("format %q is listed twice or incomplete", f.Name)
 		}
 		seen[f.Name+f.Doc] = true
+	}
+}
+
+// What cannot be looked at below a directory is a problem of its own: the others are
+// still worth a report. What was named is an error.
+func TestUnreadableOfADirectory(t *testing.T) {
+	gone := found{path: filepath.Join(t.TempDir(), "gone.json"), walked: true}
+	locked := found{path: "locked", walked: true, err: &fs.PathError{Op: "open", Path: "locked", Err: fs.ErrPermission}}
+	for _, f := range []found{gone, locked} {
+		in, _, err := readOne(context.Background(), f, new(loaded), Options{}, nil)
+		if err != nil || in.Format != unknown || in.Problems.Len() != 1 || !strings.HasPrefix(in.Problems.List()[0].String(), f.path+": ") {
+			t.Errorf("%s: %+v, %v", f.path, in, err)
+		}
+	}
+	gone.walked = false
+	if _, _, err := readOne(context.Background(), gone, new(loaded), Options{}, nil); err == nil {
+		t.Error("a file that was named is not there, and nobody says so")
+	}
+	if _, err := find([]string{"-", "-"}); err == nil || !strings.Contains(err.Error(), "twice") {
+		t.Errorf("- -: %v", err)
 	}
 }
