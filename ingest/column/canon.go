@@ -184,8 +184,11 @@ func (c *canon) flag() bool {
 // with missing values often has its whole numbers so. Where values are anything else,
 // the column is likely to have its name by chance.
 func (c *canon) acceptsFloats(r *Raw) bool {
-	if r.Kind != Float || !c.flag() || r.Range == nil {
+	if r.Kind != Float || !c.flag() {
 		return false
+	}
+	if r.Range == nil { // a query is written before there are values
+		return fold(r.Name) == fold(c.name)
 	}
 	lo, hi, ok := r.Range()
 	http := lo >= 100 && hi < 600

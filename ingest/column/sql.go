@@ -86,7 +86,11 @@ func (q *SQL) sources(dims []string) error {
 		x := e.path(r)
 		switch s.Kind {
 		case serving.KindTime:
-			q.add(s.Name, q.instant(x, r, s))
+			at := q.instant(x, r, s)
+			if s.dated { // see cleanTimes
+				at = fmt.Sprintf("CASE WHEN %s >= %d AND %s < %d THEN %s END", at, firstDate*1e9, at, lastDate*1e9, at)
+			}
+			q.add(s.Name, at)
 		case serving.KindDuration, serving.KindRatio:
 			y := e.Double(x)
 			if q.plan.Textual && r.Kind == Span {
