@@ -331,13 +331,27 @@ func (d *Diagnosis) sentence(facts rules.Facts) string {
 	}
 	open := slices.DeleteFunc(slices.Clone(d.Hypotheses), func(h Explanation) bool { return h.Status != rules.CannotTell })
 	if len(open) == 0 {
-		return "A symptom is there, and none of the known causes is supported."
+		return symptomsIn(present) + " None of the known causes is supported."
 	}
-	out := fmt.Sprintf("A symptom is there and no hypothesis is supported; %s cannot be told from these files.", plural(len(open), "hypothesis", "hypotheses"))
+	out := fmt.Sprintf("%s No hypothesis is supported; %s cannot be told from these files.", symptomsIn(present), plural(len(open), "hypothesis", "hypotheses"))
 	if near := open[0]; near.Score >= leastNear && len(near.Missing) > 0 {
 		out += fmt.Sprintf(" What there is speaks most for %s (case %s): %s. What would tell: %s.", near.Cause, near.Case, near.Title, strings.Replace(near.Missing[0], ": needs ", ", which needs ", 1))
 	}
 	return out
+}
+
+// symptomsIn says in a sentence what got worse, by how much and since when.
+func symptomsIn(present []Symptom) string {
+	var what []string
+	for _, s := range present {
+		if len(s.Evidence) > 0 {
+			what = append(what, s.Evidence[0])
+		}
+	}
+	if len(what) == 0 {
+		return "A symptom is there."
+	}
+	return "A symptom is there: " + strings.Join(what, "; ") + "."
 }
 
 // leastNear is the score from which a hypothesis that cannot be told is named in
