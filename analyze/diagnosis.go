@@ -163,27 +163,23 @@ func (u *diagSubject) diagnose(opt Options) *Diagnosis {
 }
 
 // findIncident looks for the first change for the worse, in users' latencies
-// before what a log has instead of them.
+// before what sources without any have instead of them.
 func (u *diagSubject) findIncident() {
 	u.own, u.searched = map[*source]onset{}, map[*source]bool{}
 	for _, s := range u.sources {
-		weights := symptomSignals
-		if s.rows == nil && s.servers.log {
-			weights = proxySignals
-		}
 		signals := s.signals()
 		u.searched[s] = slices.ContainsFunc(signals, func(g *signal) bool { return g.windows() >= leastWindows })
 		os := onsetsOf(signals, search{})
 		if s.rows != nil {
 			os = append(os, onsetsOf(s.rows.coarse(), search{})...)
 		}
-		o, ok := s.leadOf(os, weights)
+		o, ok := s.leadOf(os, s.leadSignals())
 		if !ok {
 			continue
 		}
 		o = o.refined(os)
 		u.own[s] = o
-		if s.relative == u.relative && !u.found && !(s.rows == nil && s.servers.log && len(u.sources) > 1) {
+		if !u.found && u.mayLead(s) {
 			u.lead, u.found = o, true
 		}
 	}

@@ -185,7 +185,7 @@ func serverSources(in *Input, year int) []*source {
 		switch {
 		case isLog(s):
 			kind = "log"
-		case s.GaugeOf(serving.Running) == nil && s.HistogramOf(serving.TTFT) == nil && s.HistogramOf(serving.E2E) == nil:
+		case s.GaugeOf(serving.Running) == nil && s.GaugeOf(serving.Waiting) == nil && s.HistogramOf(serving.TTFT) == nil && s.HistogramOf(serving.E2E) == nil:
 			devices = append(devices, v)
 			continue
 		}

@@ -205,16 +205,11 @@ func (u *diagSubject) risen(x growth, s *source, p phases) string {
 }
 
 // queueInstead reads a growing queue as a late first token where no latency is
-// recorded: a log has none.
+// recorded. A queue that stays short is no "no": prompts can be late without one.
 func (u *diagSubject) queueInstead(out Symptom) Symptom {
-	rise, ok := u.facts[rules.WaitingRise]
-	mean, ok2 := u.facts[rules.WaitingMean]
-	if !ok && !ok2 {
-		return out
-	}
-	out.Known = true
-	if ok && rise.Value >= waitingInstead {
-		out.Present = true
+	mean := u.facts[rules.WaitingMean]
+	if rise, ok := u.facts[rules.WaitingRise]; ok && rise.Value >= waitingInstead {
+		out.Known, out.Present = true, true
 		out.Evidence = append(out.Evidence, fmt.Sprintf("no latency is recorded; %s more requests wait than before, %s on average (%s, %s)", number(signif(rise.Value)), number(signif(mean.Value)), rise.Source, rise.Window))
 	}
 	return out

@@ -1,0 +1,59 @@
+package analyze
+
+import (
+	"maps"
+
+	"github.com/vreport/vreport/ingest/serving"
+)
+
+// unanswered are the signals of a source that knows no latency: what stands for it,
+// and failures, which are users' own.
+var unanswered = func() map[string]float64 {
+	out := maps.Clone(proxySignals)
+	out["failed"] = symptomSignals["failed"]
+	return out
+}()
+
+// latencyless reports whether nothing of a source tells how long users waited: a
+// log's lines do not, nor do scrapes of which only gauges and counters were kept.
+func (s *source) latencyless() bool {
+	if s.rows != nil {
+		return false
+	}
+	c := s.servers
+	for _, m := range []serving.MetricKey{serving.TTFT, serving.TPOT, serving.ITL} {
+		if !c.log && c.hist(m, 0, c.span).N > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// leadSignals are those in which a source's incident can begin.
+func (s *source) leadSignals() map[string]float64 {
+	if s.latencyless() {
+		return unanswered
+	}
+	return symptomSignals
+}
+
+// mayLead reports whether the subject's incident may be where a source's own is: one
+// that knows no latency has the word only where no other knows any, and a log only
+// where it is alone.
+func (u *diagSubject) mayLead(s *source) bool {
+	if s.relative != u.relative {
+		return false
+	}
+	if !s.latencyless() || len(u.sources) == 1 {
+		return true
+	}
+	if s.servers.log {
+		return false
+	}
+	for _, o := range u.sources {
+		if !o.latencyless() {
+			return false
+		}
+	}
+	return true
+}
