@@ -77,14 +77,16 @@ const (
 // for it with their median.
 //
 // N* = X_max · R(lowest n), with R = n/x, is where the asymptotes N/R and X_max
-// of a closed system cross: the curve bends around it. With fewer than 4 levels,
-// or the best throughput at the last level and more than 5 % above the one
-// before, no knee is reached.
+// of a closed system cross: the curve bends around it. With fewer than 4 levels no
+// knee is reached. Where throughput is best at the last level, by more than 5 %, its
+// highest is not in the sweep, and those knees that rest on it are not reached; power
+// may have passed its maximum long before.
 //
 // The confidence comes from resampling the repeats within each level or, where
 // there are none, from leaving out one level at a time: high where at least 80 %
 // of the answers are within one level of the whole's and N*, power and Kneedle
-// are within a factor 2 of each other; low below 50 % or beyond a factor 4.
+// are within a factor 2 of each other; low below 50 % or beyond a factor 4. Power
+// alone is no more than medium.
 //
 // Sources: Denning and Buzen, The Operational Analysis of Queueing Network Models
 // (1978); Kleinrock, Power and Deterministic Rules of Thumb (1979).
@@ -93,9 +95,13 @@ func FindKnees(n []float64, repeats [][]float64) Knees {
 	x := medians(repeats)
 	var out Knees
 	out.Fit, out.Fitted = FitUSL(n, x)
-	if why := unreached(n, x); why != "" {
-		none := Knee{N: math.NaN(), Confidence: NotReached, Reason: why}
+	if len(n) < minLevels {
+		none := unreached("%d load levels, and a knee takes at least %d", len(n), minLevels)
 		out.Saturation, out.Power, out.USL, out.Kneedle = none, none, none, none
+		return out
+	}
+	if gain := lastGain(x); gain > stillRising {
+		out.rising(n, repeats, gain)
 		return out
 	}
 	kneedle := func(n, x []float64) float64 {
@@ -106,7 +112,7 @@ func FindKnees(n []float64, repeats [][]float64) Knees {
 	}
 	spread := spreadOf(saturation(n, x), PowerKnee(n, x), kneedle(n, x))
 	out.Saturation = graded(n, repeats, saturation, spread)
-	out.Power = graded(n, repeats, PowerKnee, spread)
+	out.Power = powerOf(n, repeats, spread)
 	out.Kneedle = graded(n, repeats, kneedle, spread)
 	if math.IsNaN(out.Kneedle.N) {
 		out.Kneedle.Confidence, out.Kneedle.Reason = NotReached, "the curve has no bend that stands out from its chord"
@@ -118,14 +124,13 @@ func FindKnees(n []float64, repeats [][]float64) Knees {
 
 // peak is the peak of the fit, where its guards let it be told.
 func (k *Knees) peak(x []float64, noise float64) Knee {
-	none := func(why string) Knee { return Knee{N: math.NaN(), Confidence: NotReached, Reason: why} }
 	switch {
 	case !k.Fitted:
-		return none("the law cannot be fitted to these levels")
+		return unreached("the law cannot be fitted to these levels")
 	case !k.Fit.Fits():
-		return none(fmt.Sprintf("the law does not describe this curve (residual %.1f %%, at most %.0f %% allowed), as where a limit cuts it off", 100*k.Fit.Residual, 100*maxUSLResidual))
+		return unreached("the law does not describe this curve (residual %.1f %%, at most %.0f %% allowed), as where a limit cuts it off", 100*k.Fit.Residual, 100*maxUSLResidual)
 	case !k.Fit.Retrograde(x, noise):
-		return none(fmt.Sprintf("no fall of throughput beyond its highest level that exceeds the noise of %.1f %%", 100*noise))
+		return unreached("no fall of throughput beyond its highest level that exceeds the noise of %.1f %%", 100*noise)
 	}
 	return Knee{N: k.Fit.Peak(), Confidence: Medium, Reason: fmt.Sprintf("residual %.1f %%, a falling end beats a flat one by ΔBIC %.0f, and the fall exceeds the noise of %.1f %%", 100*k.Fit.Residual, k.Fit.DeltaBIC, 100*noise)}
 }
@@ -137,15 +142,42 @@ func Saturation(n, x []float64) Knee {
 	return FindKnees(levels, repeats).Saturation
 }
 
-func unreached(n, x []float64) string {
-	if len(n) < minLevels {
-		return fmt.Sprintf("%d load levels, and a knee takes at least %d", len(n), minLevels)
+// unreached is a knee that the sweep does not show.
+func unreached(why string, args ...any) Knee {
+	return Knee{N: math.NaN(), Confidence: NotReached, Reason: fmt.Sprintf(why, args...)}
+}
+
+// lastGain is the growth of throughput at the last level over the best before.
+func lastGain(x []float64) float64 {
+	last := len(x) - 1
+	return x[last]/slices.Max(x[:last]) - 1
+}
+
+// rising are the knees of a sweep that ends before throughput does. Only power has a
+// maximum that does not rest on the highest throughput.
+func (k *Knees) rising(n []float64, repeats [][]float64, gain float64) {
+	x, last := medians(repeats), n[len(n)-1]
+	still := fmt.Sprintf("throughput still rises by %.0f %% at the last level, %.4g", 100*gain, last)
+	k.Saturation = unreached("%s: its highest is not in the sweep, and N* lies at %.3g or above", still, saturation(n, x))
+	k.USL = unreached("%s, so it has no peak below", still)
+	k.Kneedle = unreached("%s, so where the curve bends depends on where the sweep ends", still)
+	k.Power = powerOf(n, repeats, math.NaN())
+}
+
+// powerOf is the power knee, of a maximum inside the sweep: one at an end of it may
+// lie beyond. Nothing is below one request in flight.
+func powerOf(n []float64, repeats [][]float64, spread float64) Knee {
+	x := medians(repeats)
+	power := func(i int) float64 { return x[i] * x[i] / n[i] }
+	at, last := PowerKnee(n, x), len(n)-1
+	i := slices.Index(n, at)
+	switch {
+	case power(last) >= (1-2*noiseOf(repeats))*power(i): // squared, throughput's noise counts twice
+		return unreached("throughput for its latency does not fall clearly up to the last level, so the knee may be at %.4g or above", n[last])
+	case i == 0 && at >= 2:
+		return unreached("throughput for its latency falls from the lowest level on, so the knee is at %.4g or below", at)
 	}
-	last := len(n) - 1
-	if gain := x[last]/slices.Max(x[:last]) - 1; gain > stillRising {
-		return fmt.Sprintf("throughput still rises by %.0f %% at the last level, so the knee is at %.4g or above", 100*gain, n[last])
-	}
-	return ""
+	return graded(n, repeats, PowerKnee, spread)
 }
 
 // graded finds a knee and says how far it can be trusted.
@@ -175,7 +207,11 @@ func graded(n []float64, repeats [][]float64, find func(n, x []float64) float64,
 		share = float64(stable) / float64(len(n))
 		k.Reason = fmt.Sprintf("%d of %d answers without one level are within one level of it", stable, len(n))
 	}
-	k.Reason += fmt.Sprintf("; saturation, power and Kneedle differ by a factor %.2g", spread)
+	if math.IsNaN(spread) {
+		k.Reason += "; saturation and Kneedle, which would check it, are not reached"
+	} else {
+		k.Reason += fmt.Sprintf("; saturation, power and Kneedle differ by a factor %.2g", spread)
+	}
 	k.Confidence = Medium
 	switch {
 	case share < hardlyStable || spread > disagree:

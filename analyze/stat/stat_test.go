@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -241,6 +242,50 @@ func TestSaturation(t *testing.T) {
 			t.Errorf("%s: %+v, want %v %s", tt.name, k, tt.want, tt.conf)
 		}
 	}
+}
+
+// Where throughput still rises at the last level its highest is not known, and with it
+// no saturation; power may have passed its maximum by then.
+func TestPowerOfARisingSweep(t *testing.T) {
+	curve := func(n []float64, t1 float64) (x []float64) { // X = N/(t0 + t1·N), of greatest power at N = t0/t1
+		for _, v := range n {
+			x = append(x, v/(1+t1*v))
+		}
+		return x
+	}
+	wide, narrow, high := []float64{4, 8, 16, 32, 64, 128}, []float64{1, 2, 4, 8, 16}, []float64{64, 128, 256, 512, 1024}
+	for _, tt := range []struct {
+		name string
+		n, x []float64
+		want float64
+		conf Confidence
+		says string
+	}{
+		{"inside", wide, curve(wide, 1.0/16), 16, Medium, "which would check it, are not reached"},
+		{"beyond the sweep", narrow, curve(narrow, 1.0/50), math.NaN(), NotReached, "at 16 or above"},
+		{"below the sweep", high, []float64{100, 112, 126, 142, 160}, math.NaN(), NotReached, "at 64 or below"},
+		{"from one request on", []float64{1, 2, 4, 8}, []float64{100, 112, 126, 142}, 1, Medium, "are not reached"},
+		{"level up to the end", []float64{1, 4, 16, 64}, []float64{10, 20, 40, 79}, math.NaN(), NotReached, "does not fall clearly"},
+		{"three levels", []float64{1, 8, 64}, []float64{10, 40, 60}, math.NaN(), NotReached, "at least 4"},
+	} {
+		k := FindKnees(tt.n, single(tt.x))
+		if math.IsNaN(k.Power.N) != math.IsNaN(tt.want) || k.Power.N != tt.want && !math.IsNaN(tt.want) || k.Power.Confidence != tt.conf || !strings.Contains(k.Power.Reason, tt.says) {
+			t.Errorf("%s: %+v, want %v %s for %q", tt.name, k.Power, tt.want, tt.conf, tt.says)
+		}
+		for name, o := range map[string]Knee{"saturation": k.Saturation, "usl": k.USL, "kneedle": k.Kneedle} {
+			if o.Confidence != NotReached || !math.IsNaN(o.N) {
+				t.Errorf("%s: %s is %+v while throughput rises", tt.name, name, o)
+			}
+		}
+	}
+}
+
+// single are levels without repeats.
+func single(x []float64) (out [][]float64) {
+	for _, v := range x {
+		out = append(out, []float64{v})
+	}
+	return out
 }
 
 func TestKneedleOfNothing(t *testing.T) {
