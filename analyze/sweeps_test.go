@@ -308,8 +308,8 @@ func TestAxesAreThoseOfPlotPareto(t *testing.T) {
 func TestMembership(t *testing.T) {
 	level := func(id string, c int64, out float64) *serving.Run {
 		r := &serving.Run{ID: id, Label: id, Source: serving.Pos{Path: "r/" + id + ".json"}, Format: "vllm-serve", Model: serving.Some("m"),
-			Load: serving.LoadOf(serving.Some(c), serving.None[float64](), true), Duration: serving.Some(100.0),
-			Sent: serving.Some[int64](1000), Completed: serving.Some[int64](1000), Input: serving.Some[int64](1_000_000), Output: serving.Some(int64(out * 100))}
+			Load: serving.LoadOf(serving.Some(c), serving.None[float64](), true), Duration: serving.Some(10_000 / out),
+			Sent: serving.Some[int64](1000), Completed: serving.Some[int64](1000), Input: serving.Some[int64](1_000_000), Output: serving.Some[int64](10_000)}
 		return r
 	}
 	single := &serving.Dataset{Runs: []*serving.Run{level("a", 1, 100), level("b", 2, 150), level("c", 4, 200)}}

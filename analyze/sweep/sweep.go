@@ -113,12 +113,19 @@ func Volatile(key string) bool {
 	return false
 }
 
+// How far mean lengths of one sweep may be apart, as a ratio (judgement). Answers stop
+// early by chance, prompts do not; half as many tokens is another workload.
+const (
+	sameInput  = 1.3
+	sameOutput = 1.5
+)
+
 // splitLengths splits runs whose mean lengths differ by more than chance and
 // early stops explain: a sweep of short prompts is not one of long prompts.
 func splitLengths(runs []*serving.Run) [][]*serving.Run {
 	var out [][]*serving.Run
-	for _, in := range splitBy(runs, meanInput, 1.3) {
-		out = append(out, splitBy(in, meanOutput, 2)...)
+	for _, in := range splitBy(runs, meanInput, sameInput) {
+		out = append(out, splitBy(in, meanOutput, sameOutput)...)
 	}
 	return out
 }
@@ -133,8 +140,9 @@ func mean(total, n serving.Opt[int64]) (float64, bool) {
 	return float64(total.V) / float64(n.V), true
 }
 
-// splitBy cuts the runs, ordered by a length, wherever two neighbours are more
-// than a ratio apart. Runs without the length (none completed) go with the
+// splitBy cuts the runs, ordered by a length, wherever one is a ratio or more above the
+// first of its part: held against its neighbour, a chain of small steps would have no
+// end. Runs without the length (none completed) go with the
 // first part: nothing says that they differ.
 func splitBy(runs []*serving.Run, length func(*serving.Run) (float64, bool), ratio float64) [][]*serving.Run {
 	var known, unknown []*serving.Run
@@ -151,14 +159,13 @@ func splitBy(runs []*serving.Run, length func(*serving.Run) (float64, bool), rat
 		return cmp.Compare(x, y)
 	})
 	var out [][]*serving.Run
-	last := 0.0
+	first := 0.0
 	for _, r := range known {
 		v, _ := length(r)
-		if len(out) == 0 || v > last*ratio {
-			out = append(out, nil)
+		if len(out) == 0 || v >= first*ratio {
+			out, first = append(out, nil), v
 		}
 		out[len(out)-1] = append(out[len(out)-1], r)
-		last = v
 	}
 	if len(unknown) > 0 {
 		if len(out) == 0 {
@@ -198,12 +205,10 @@ func axes(runs []*serving.Run, by string) []Group {
 
 func rate(r *serving.Run) (float64, bool) { return r.Load.RequestRate.V, r.Load.RequestRate.OK }
 
-// concurrency is the cap, or without one the number of requests sent at once.
+// concurrency is the cap. A run without one that sends all at once has none: how many
+// it sends is how long it lasts, and no load.
 func concurrency(r *serving.Run) (float64, bool) {
-	if r.Load.MaxConcurrency.OK {
-		return float64(r.Load.MaxConcurrency.V), true
-	}
-	return float64(r.Sent.V), r.Sent.OK && r.Load.Unlimited
+	return float64(r.Load.MaxConcurrency.V), r.Load.MaxConcurrency.OK
 }
 
 func settingValue(r *serving.Run, key string) (float64, bool) {

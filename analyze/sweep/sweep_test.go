@@ -20,6 +20,9 @@ type run struct {
 
 func (r run) build() *serving.Run {
 	n := int64(100)
+	if r.rate < 0 && r.cap == 0 {
+		n = int64(r.out) * 60 // all at once, and each a number of its own
+	}
 	out := &serving.Run{ID: r.path, Source: serving.Pos{Path: r.path}, Format: "vllm-serve", Model: serving.Some("m"), Settings: r.settings,
 		Sent: serving.Some(n), Completed: serving.Some(n)}
 	if r.in > 0 {
@@ -77,6 +80,13 @@ func TestFind(t *testing.T) {
 			"", []string{"capped-open max_concurrency: 1 64"}},
 		{"lengths far apart are two sweeps", []run{{"a/1.json", 2, -1, 100, 50, nil}, {"a/2.json", 4, -1, 101, 50, nil}, {"a/3.json", 2, -1, 1000, 50, nil}, {"a/4.json", 4, -1, 1000, 50, nil}},
 			"", []string{"closed max_concurrency: 2 4", "closed max_concurrency: 2 4"}},
+		{"answers half as long are another workload", []run{{"a/1.json", 2, -1, 1024, 1024, nil}, {"a/2.json", 4, -1, 1024, 1020, nil}, {"a/3.json", 2, -1, 1024, 512, nil}, {"a/4.json", 4, -1, 1024, 512, nil}},
+			"", []string{"closed max_concurrency: 2 4", "closed max_concurrency: 2 4"}},
+		{"answers that stop early are one workload", []run{{"a/1.json", 2, -1, 1024, 140, nil}, {"a/2.json", 4, -1, 1024, 100, nil}, {"a/3.json", 8, -1, 1024, 128, nil}},
+			"", []string{"closed max_concurrency: 2 4 8"}},
+		{"a chain of small steps is no one workload", []run{{"a/1.json", 2, -1, 1024, 100, nil}, {"a/2.json", 4, -1, 1024, 140, nil}, {"a/3.json", 2, -1, 1024, 190, nil}, {"a/4.json", 4, -1, 1024, 240, nil}},
+			"", []string{"closed max_concurrency: 2 4", "closed max_concurrency: 2 4"}},
+		{"how many are sent at once is no load", []run{{"a/1.json", 0, -1, 100, 50, nil}, {"a/2.json", 0, -1, 100, 51, nil}}, "", nil},
 		{"another setting is another sweep", []run{{"a/1.json", 2, -1, 100, 50, set("tp", "1")}, {"a/2.json", 4, -1, 100, 50, set("tp", "1")}, {"a/3.json", 2, -1, 100, 50, set("tp", "2")}, {"a/4.json", 4, -1, 100, 50, set("tp", "2")}},
 			"", []string{"closed max_concurrency: 2 4", "closed max_concurrency: 2 4"}},
 		{"a date is no setting", []run{{"a/1.json", 2, -1, 100, 50, set("date", "1")}, {"a/2.json", 4, -1, 100, 50, set("date", "2")}},
