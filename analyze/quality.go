@@ -12,7 +12,7 @@ import (
 // runChecks are the doubts about one benchmark run. The order matters: what
 // explains a doubt comes before it.
 var runChecks = []func(*runCheck) []Finding{
-	units, slots, generator, backlogs, steadiness, inFlightAgainstCap, timesAddUp, drain, offered, failures, chunks, fileMismatch,
+	units, slots, generator, backlogs, steadiness, inFlightAgainstCap, timesAddUp, drain, offered, aboveOffered, failures, chunks, fileMismatch,
 }
 
 // sweepChecks are the doubts about the levels of a sweep against each other.
