@@ -14,8 +14,8 @@ func (s *Summary) cards(rep *Report) {
 		s.comparedCards(c)
 		return
 	}
-	if r, why := focus(rep); r != nil {
-		s.runCards(rep, r, why)
+	if r, name := focus(rep); r != nil {
+		s.runCards(rep, r, name)
 		return
 	}
 	if sl := Value[Slices](rep); sl != nil {
@@ -27,67 +27,16 @@ func (s *Summary) cards(rep *Report) {
 	}
 }
 
-// focus picks the run that the headline figures are of, and says why: the
-// highest level that meets the objectives, else the one of greatest power, else
-// the one with the most output.
-func focus(rep *Report) (*RunStats, string) {
-	runs := Value[Runs](rep)
-	if runs == nil {
-		return nil, ""
-	}
-	if len(runs.Runs) == 1 {
-		return runs.Runs[0], ""
-	}
-	if sw := Value[Sweeps](rep); sw != nil && len(sw.Sweeps) > 0 {
-		x := sw.Sweeps[0]
-		for i := len(x.Points) - 1; i >= 0; i-- {
-			if p := x.Points[i]; p.MeetsSLO.Or(false) {
-				return p.Runs[0], "highest load that meets every objective"
-			}
-		}
-		if p := mostPower(x); p != nil {
-			return p.Runs[0], "level with the most throughput for its latency (power)"
-		}
-	}
-	best := runs.Runs[0]
-	for _, r := range runs.Runs {
-		if r.Throughput.Output.Or(0) > best.Throughput.Output.Or(0) {
-			best = r
-		}
-	}
-	return best, "run with the highest output"
-}
-
-// mostPower is the level with the greatest throughput over latency, X/R = X²/N
-// (Kleinrock): where more load costs more latency than it gives throughput.
-func mostPower(x *Sweep) *SweepPoint {
-	var best *SweepPoint
-	power := 0.0
-	for i := range x.Points {
-		p := &x.Points[i]
-		if p.Users.Or(0) > 0 && p.OutputPerS.OK {
-			if v := p.OutputPerS.V * p.OutputPerS.V / p.Users.V; v > power {
-				best, power = p, v
-			}
-		}
-	}
-	return best
-}
-
-func (s *Summary) runCards(rep *Report, r *RunStats, why string) {
-	sub := r.Run.Label
-	if why != "" {
-		sub += ": " + why
-	}
+func (s *Summary) runCards(rep *Report, r *RunStats, name string) {
 	n := r.Counts.Completed
 	add := func(c Card) {
 		if c.Value.OK {
-			c.Sub = sub
+			c.Sub = name
 			s.Cards = append(s.Cards, c)
 		}
 	}
 	add(Card{Label: "Output throughput", Metric: string(serving.RateOutput), Unit: serving.PerSecond, Value: r.Throughput.Output, N: n})
-	add(Card{Label: "Requests", Metric: string(serving.RateRequests), Unit: serving.PerSecond, Value: r.Throughput.Requests, N: n})
+	add(completedCard(r.Throughput.Requests, n))
 	s.latencyCards(r.Dists, r.SLO, add)
 	if g := r.Goodput; g != nil {
 		add(Card{Label: "Goodput", Metric: "goodput_share", Unit: serving.Share, Value: g.Share, N: g.Of})
@@ -144,6 +93,12 @@ func failedCard(c Counts) Card {
 	return out
 }
 
+// completedCard is the rate of completed requests: of a run over its duration, of a
+// trace from its first arrival to its last end. Failures are no throughput.
+func completedCard(rate serving.Opt[float64], n serving.Opt[int64]) Card {
+	return Card{Label: "Requests completed", Metric: string(serving.RateRequests), Unit: serving.PerSecond, Value: rate, N: n}
+}
+
 func (s *Summary) traceCards(d *DatasetStats) {
 	add := func(c Card) {
 		if c.Value.OK {
@@ -152,8 +107,9 @@ func (s *Summary) traceCards(d *DatasetStats) {
 		}
 	}
 	if d.Span.Or(0) > 0 {
-		add(Card{Label: "Requests", Metric: string(serving.RateRequests), Unit: serving.PerSecond, N: d.All.Counts.Sent,
-			Value: serving.Some(float64(d.All.Counts.Sent.V) / d.Span.V)})
+		if done := d.All.Counts.Completed; done.OK {
+			add(completedCard(serving.Some(float64(done.V)/d.Span.V), done))
+		}
 		add(Card{Label: "Output throughput", Metric: string(serving.RateOutput), Unit: serving.PerSecond, N: d.All.Counts.Completed,
 			Value: serving.Some(float64(d.All.Output) / d.Span.V)})
 	}

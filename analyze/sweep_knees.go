@@ -56,6 +56,9 @@ func (s *Sweep) closedKnees() {
 	k := stat.FindKnees(n, x)
 	s.addKnee("saturation", k.Saturation, fmt.Sprintf("N* = highest tokens/s × time per token at the lowest load = %s users in flight: there, growth as steep as at the lowest load would reach the highest throughput. The curve bends around it; from there on each further user costs the others speed.", kneeNumber(k.Saturation.N)))
 	power := fmt.Sprintf("Of the levels, %s users in flight give the most throughput for its latency (X²/N): beyond it latency grows faster than throughput.", kneeNumber(k.Power.N))
+	if k.Saturation.Confidence == stat.NotReached {
+		power += " Throughput itself still rises: this is not where the server saturates."
+	}
 	if k.Fitted && k.Fit.Fits() && k.Power.Confidence != stat.NotReached {
 		power += fmt.Sprintf(" Between the levels, by the fitted scalability law, it is at %s.", kneeNumber(k.Fit.Power()))
 	}

@@ -221,7 +221,7 @@ func (m *mdWriter) cards(cards []analyze.Card) {
 			parts[i] += " (" + strings.Join(notes, ", ") + ")"
 		}
 		if last && sameSub {
-			parts[i] += " – " + m.cell(sub)
+			parts[i] += " – " + m.text(sub)
 		}
 		if last && sameN {
 			parts[i] += ", n = " + FormatCount(n.V)
