@@ -75,6 +75,28 @@ func runAdvice(_ context.Context, in *Input, rep *Report) (any, []string, error)
 	}, nil
 }
 
+// adviceLacks says what an experiment would need here: a missed objective alone, or of
+// requests that no benchmark sent, is no reason to turn a knob.
+func adviceLacks(in *Input, rep *Report) string {
+	const beside = "a full KV pool, a batch limit, a ceiling that binds"
+	runs := Value[Runs](rep)
+	if runs == nil {
+		if Value[Servers](rep) == nil {
+			return "a benchmark run, or scrapes of the engine: experiments are for a bench, and what requests alone lead to stands under Diagnosis"
+		}
+		return "an observation of the servers that suggests a knob: " + beside
+	}
+	for _, r := range runs.Runs {
+		if slices.ContainsFunc(r.SLO, func(s SLOResult) bool { return s.Result == GateFail }) {
+			return "beside the missed objective an observation that says which knob: " + beside
+		}
+	}
+	if len(in.Opt.SLOs) > 0 {
+		return "an observation that suggests a knob: an objective that is surely missed, " + beside
+	}
+	return ""
+}
+
 // An adviceCase is one sweep or run with all that rules look at.
 type adviceCase struct {
 	label   string

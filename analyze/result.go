@@ -144,6 +144,7 @@ type SLOResult struct {
 	Value      serving.Opt[float64] // the statistic itself, base unit
 	Result     GateResult           // pass, fail or undecided
 	Reason     string
+	Without    string // undecided for want of this, which no number of requests of this kind mends; "" otherwise
 }
 
 // Throughput holds rates over a run's duration.

@@ -80,7 +80,7 @@ func runSection(ctx context.Context, in *Input, rep *Report, s *Section) (Result
 	}
 	r := Result{Section: s, Value: v, Notes: notes}
 	if v == nil {
-		r.Skipped = "needs " + s.Needs
+		r.Skipped = "needs " + s.lacks(in, rep)
 	}
 	return r, nil
 }

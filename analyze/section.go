@@ -20,6 +20,10 @@ type Section struct {
 	Sides bool     // of a comparison only
 	Alone bool     // of one side only: it has a baseline within itself
 
+	// Lacks says what it needs of this input beyond what is there already; nil or "":
+	// Needs.
+	Lacks func(in *Input, rep *Report) string
+
 	// Run returns a pointer to the section's value type, or nil where the data
 	// for it are missing. The report holds the results of the sections in
 	// After, and of no other. Other sections run at the same time: it changes
@@ -59,8 +63,8 @@ var Sections = []*Section{
 		After: []string{"runs", "sweeps", "servers"}, Run: runCeilings},
 	{Name: "advice", Title: "Experiments to run next", Nav: "Advice",
 		Doc:   "Which knob to try, in which direction, what was observed, and what it costs.",
-		Needs: "an observation that suggests a knob: a missed objective (--slo), a full KV pool, a batch limit, a ceiling that binds",
-		After: []string{"runs", "sweeps", "servers", "ceilings"}, Run: runAdvice},
+		Needs: "a benchmark run, or scrapes, with an observation that suggests a knob: a missed objective (--slo), a full KV pool, a batch limit, a ceiling that binds",
+		After: []string{"runs", "sweeps", "servers", "ceilings"}, Lacks: adviceLacks, Run: runAdvice},
 	{Name: "cost", Title: "Cost", Nav: "Cost",
 		Doc:   "What a million tokens costs at each level, and at the capacity under the objectives.",
 		Needs: "a price (--price 2.5/gpu-hour) and the number of GPUs (--hardware NAME:COUNT, where the files do not state it)",
@@ -80,6 +84,16 @@ var Sections = []*Section{
 	{Name: "inputs", Title: "Inputs", Nav: "Inputs",
 		Doc:   "The files this report was made from: format, records, checksums, problems.",
 		Needs: "any input", Run: runInputs},
+}
+
+// lacks is what a section needs that could not be made of the input.
+func (s *Section) lacks(in *Input, rep *Report) string {
+	if s.Lacks != nil {
+		if text := s.Lacks(in, rep); text != "" {
+			return text
+		}
+	}
+	return s.Needs
 }
 
 // Input is what a section works on.

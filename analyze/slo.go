@@ -4,10 +4,17 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/vreport/vreport/analyze/cube"
 	"github.com/vreport/vreport/analyze/stat"
 	"github.com/vreport/vreport/ingest/serving"
+)
+
+// What an objective can be undecided for want of, whatever the number of requests.
+const (
+	withoutRequests = "the files hold aggregates only, not the requests they came from (save runs with --save-detailed)"
+	withoutMetric   = "the data have no such times"
 )
 
 // goodputOf counts the requests that met every condition, as a share of those
@@ -53,7 +60,7 @@ func (t *table) sloResults(c *cube.Cell, opt Options, ds Dists) []SLOResult {
 			continue
 		}
 		if !t.has(string(s.Metric)) {
-			out = append(out, SLOResult{Expr: s.Expr, Result: GateUndecided,
+			out = append(out, SLOResult{Expr: s.Expr, Result: GateUndecided, Without: withoutMetric,
 				Reason: fmt.Sprintf("the data have no %s and nothing it could be derived from", s.Metric)})
 			continue
 		}
@@ -132,8 +139,8 @@ func fileSLOs(ds Dists, r *serving.Run, opt Options) []SLOResult {
 			continue
 		}
 		v := ds.stat(s.Metric, s.Stat())
-		res := SLOResult{Expr: s.Expr, Value: v, Result: GateUndecided,
-			Reason: fmt.Sprintf("the file holds no requests and no %s of %s (save the run with --save-detailed)", s.Stat(), s.Metric)}
+		res := SLOResult{Expr: s.Expr, Value: v, Result: GateUndecided, Without: withoutRequests,
+			Reason: fmt.Sprintf("the file holds no requests and no %s of %s%s (save the run with --save-detailed)", s.Stat(), s.Metric, statedInstead(ds.Of(s.Metric)))}
 		if v.OK {
 			res.Reason = fmt.Sprintf("the file states %s %s = %s without the requests it came from: no interval (save the run with --save-detailed)", s.Metric, s.Stat(), seconds(v.V))
 		}
@@ -141,6 +148,23 @@ func fileSLOs(ds Dists, r *serving.Run, opt Options) []SLOResult {
 		out = append(out, res)
 	}
 	return out
+}
+
+// statedInstead names the percentiles that a file has, for an objective on one of them.
+func statedInstead(d *Dist) string {
+	if d == nil {
+		return ""
+	}
+	var have []string
+	for _, p := range []float64{0.5, 0.9, 0.95, 0.99, 0.999} {
+		if q, ok := d.Q(p); ok && q.Value.OK {
+			have = append(have, serving.QuantileName(p))
+		}
+	}
+	if len(have) == 0 {
+		return ""
+	}
+	return ", only " + strings.Join(have, ", ")
 }
 
 // tooManyFailed decides an objective against a run of which too few requests
@@ -151,7 +175,7 @@ func tooManyFailed(res *SLOResult, s serving.SLO, r *serving.Run) {
 		return
 	}
 	if _, hi := stat.Wilson(n.V, sent.V, confidence); hi < s.P {
-		res.Result = GateFail
+		res.Result, res.Without = GateFail, ""
 		res.Reason = fmt.Sprintf("only %d of %d sent completed at all (at most %s with 95 %% confidence), want %s", n.V, sent.V, percent(hi), percent(s.P))
 	}
 }

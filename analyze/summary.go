@@ -3,6 +3,7 @@ package analyze
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -26,6 +27,7 @@ func runSummary(_ context.Context, in *Input, rep *Report) (any, []string, error
 			s.Points = append(s.Points, sweepPoint(x))
 		}
 	}
+	s.unanswered(in, rep)
 	s.slowest(rep)
 	s.servers(rep)
 	if q := Value[QualityFindings](rep); q != nil && len(q.Findings) > 0 {
@@ -75,6 +77,7 @@ func whatWasRead(ds *serving.Dataset) string {
 // verdict counts what the objectives say.
 func (s *Summary) verdict(rep *Report) {
 	var pass, fail, undecided int
+	without := map[string]int{}
 	count := func(rs []SLOResult) {
 		for _, r := range rs {
 			switch r.Result {
@@ -84,6 +87,7 @@ func (s *Summary) verdict(rep *Report) {
 				fail++
 			default:
 				undecided++
+				without[r.Without]++
 			}
 		}
 	}
@@ -110,11 +114,31 @@ func (s *Summary) verdict(rep *Report) {
 		s.Title = fmt.Sprintf("%d of %d objective checks fail", fail, total)
 	default:
 		s.Tone, s.Badge = "warn", "UNDECIDED"
-		s.Title = fmt.Sprintf("%d of %d objective checks cannot be decided with this many requests", undecided, total)
+		s.Title = fmt.Sprintf("%d of %d objective checks cannot be decided%s", undecided, total, undecidedWhy(without))
 	}
 	if undecided > 0 && fail > 0 {
-		s.Points = append(s.Points, fmt.Sprintf("%d further checks cannot be decided with this many requests", undecided))
+		s.Points = append(s.Points, fmt.Sprintf("%d further checks cannot be decided%s", undecided, undecidedWhy(without)))
 	}
+}
+
+// undecidedWhy says for want of what so many checks are undecided, "" being more
+// requests.
+func undecidedWhy(without map[string]int) string {
+	var parts []string
+	for _, k := range slices.Sorted(maps.Keys(without)) {
+		text := ": " + k
+		if k == "" {
+			text = " with this many requests"
+		}
+		if len(without) > 1 {
+			text = fmt.Sprintf("%d%s", without[k], text)
+		}
+		parts = append(parts, text)
+	}
+	if len(parts) > 1 {
+		return ": " + strings.Join(parts, "; ")
+	}
+	return strings.Join(parts, "")
 }
 
 // sweepPoint says what a sweep shows in one sentence.
@@ -133,6 +157,9 @@ func sweepPoint(x *Sweep) string {
 		switch {
 		case !k.X.OK:
 			text += "; saturation knee not reached"
+			if p := x.Knee("power"); p != nil && p.X.OK {
+				text += fmt.Sprintf(", power knee near %.3g %s (%s confidence)", p.X.V, p.Unit, p.Confidence)
+			}
 		case x.Mode == serving.OpenLoop:
 			text += fmt.Sprintf("; saturated from %s requests/s offered", number(k.X.V))
 		default:
@@ -152,6 +179,21 @@ func sweepPoint(x *Sweep) string {
 		text += fmt.Sprintf("; %s requests/s take %s", number(t.Rate), plural(int(t.Instances.V), "instance", "instances"))
 	}
 	return text
+}
+
+// unanswered says why a wanted rate has no answer where no sweep takes it up.
+func (s *Summary) unanswered(in *Input, rep *Report) {
+	if in.Opt.Target <= 0 {
+		return
+	}
+	if sw := Value[Sweeps](rep); sw != nil && len(sw.Sweeps) > 0 {
+		return
+	}
+	why := "it takes runs that differ in load only, with an objective (--slo)"
+	if len(in.Data.Runs) == 0 {
+		why = "it takes benchmark runs at several loads, with an objective (--slo): what was sent here shows one load, and not how much more would have been served"
+	}
+	s.Points = append(s.Points, fmt.Sprintf("Target of %s requests/s: not known; %s", number(in.Opt.Target), why))
 }
 
 // slowest names the slice of each trace whose TTFT (or E2E) tail stands out

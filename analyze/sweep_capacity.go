@@ -213,9 +213,9 @@ func (s *Sweep) undecided(c *Capacity) string {
 	case c.SurePass.OK && c.SureFail.OK:
 		return fmt.Sprintf("by the 95 %% intervals it surely passes up to %s and surely fails from %s", number(c.SurePass.V), number(c.SureFail.V))
 	case c.SureFail.OK:
-		return fmt.Sprintf("by the 95 %% intervals it surely fails from %s, and no level surely passes with this many requests", number(c.SureFail.V))
+		return fmt.Sprintf("by the 95 %% intervals it surely fails from %s, and no level surely passes %s", number(c.SureFail.V), s.fewText())
 	case c.SurePass.OK:
-		return fmt.Sprintf("by the 95 %% intervals it surely passes up to %s, and no level surely fails with this many requests", number(c.SurePass.V))
+		return fmt.Sprintf("by the 95 %% intervals it surely passes up to %s, and no level surely fails %s", number(c.SurePass.V), s.fewText())
 	}
 	return "no level has an interval that lies on one side of the objective; it takes more requests, or the requests themselves (--save-detailed)"
 }
@@ -283,9 +283,56 @@ func (s *Sweep) turnDown() {
 	s.TurnDown = t
 }
 
+// noCapacity says why no objective gives a capacity.
+func (s *Sweep) noCapacity(opt Options) string {
+	if len(opt.SLOs) == 0 {
+		return "pass --slo"
+	}
+	var why []string
+	for i := range s.Points {
+		for _, r := range s.Points[i].readings {
+			for _, x := range r.slo {
+				if text := x.Expr + ": " + x.Reason; !x.holds().OK && !slices.Contains(why, text) {
+					why = append(why, text)
+				}
+			}
+		}
+	}
+	switch {
+	case len(why) > 0:
+		return "none could be held against a level (" + strings.Join(why[:min(3, len(why))], "; ") + ")"
+	case len(s.objectivesOf()) == 0:
+		return "those given are about other requests than these"
+	}
+	return "no level that one could be held against was really reached"
+}
+
+// objectivesOf lists what was judged at any level.
+func (s *Sweep) objectivesOf() (out []string) {
+	for i := range s.Points {
+		out = append(out, s.Points[i].objectives()...)
+	}
+	return out
+}
+
+// fewText says for want of what no level is sure.
+func (s *Sweep) fewText() string {
+	for i := range s.Points {
+		for _, r := range s.Points[i].readings {
+			for _, x := range r.slo {
+				if x.Result == GateUndecided && x.Without == "" {
+					return "with this many requests"
+				}
+			}
+		}
+	}
+	return "without the requests themselves (--save-detailed)"
+}
+
 // target says what a wanted rate takes, by the requests/s completed at the
 // passing side of the capacity. Each instance is the server that was measured.
-func (s *Sweep) target(rate float64) {
+func (s *Sweep) target(opt Options) {
+	rate := opt.Target
 	if rate <= 0 {
 		return
 	}
@@ -293,7 +340,7 @@ func (s *Sweep) target(rate float64) {
 	s.Target = t
 	switch {
 	case s.Capacity == nil:
-		t.Text = "Not known: a rate has a capacity under an objective only; pass --slo."
+		t.Text = "Not known: a rate has a capacity under an objective only; " + s.noCapacity(opt) + "."
 		return
 	case s.Capacity.At == nil || s.Capacity.At.Rate.Or(0) <= 0:
 		t.Text = "Not known: no level keeps the objectives."

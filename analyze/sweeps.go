@@ -61,7 +61,7 @@ func newSweep(in *Input, g sweep.Group, byRun map[*serving.Run]*RunStats) *Sweep
 	s.capacity()
 	s.attained()
 	s.turnDown()
-	s.target(in.Opt.Target)
+	s.target(in.Opt)
 	s.trade()
 	s.slices(in, g)
 	s.notes(in.Opt)
