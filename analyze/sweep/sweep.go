@@ -9,6 +9,7 @@ package sweep
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -159,11 +160,9 @@ func splitBy(runs []*serving.Run, length func(*serving.Run) (float64, bool), rat
 		return cmp.Compare(x, y)
 	})
 	var out [][]*serving.Run
-	first := 0.0
 	for _, r := range known {
-		v, _ := length(r)
-		if len(out) == 0 || v >= first*ratio {
-			out, first = append(out, nil), v
+		if n := len(out); n == 0 || apart(out[n-1][0], r, length, ratio) {
+			out = append(out, nil)
 		}
 		out[len(out)-1] = append(out[len(out)-1], r)
 	}
@@ -174,6 +173,16 @@ func splitBy(runs []*serving.Run, length func(*serving.Run) (float64, bool), rat
 		out[0] = append(out[0], unknown...)
 	}
 	return out
+}
+
+// apart reports whether a run's mean is a ratio or more above another's, and more than
+// chance makes of few requests: a mean of n lengths that vary by as much as they are
+// long wavers by 1/√n.
+func apart(a, b *serving.Run, length func(*serving.Run) (float64, bool), ratio float64) bool {
+	x, _ := length(a)
+	y, _ := length(b)
+	n := float64(min(a.Completed.V, b.Completed.V))
+	return y >= x*ratio*(1+1/math.Sqrt(n))
 }
 
 // axes finds the load axis of comparable runs and their levels. Under a finite
