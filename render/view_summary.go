@@ -137,7 +137,7 @@ func gateView(g analyze.Gate) *verdictView {
 	title := map[analyze.GateResult]string{
 		analyze.GatePass:      "Every condition of the gate is met, with the whole interval on the good side (exit status 0)",
 		analyze.GateFail:      "At least one condition of the gate is not met (exit status 1)",
-		analyze.GateUndecided: "The data cannot decide: an interval straddles its limit, or n is too small (exit status 3)",
+		analyze.GateUndecided: "The data cannot decide: an interval straddles its limit, n is too small, or the files hold no requests to have one from (exit status 3)",
 	}[g.Result]
 	points := g.Reasons
 	if len(points) > maxReasons {
