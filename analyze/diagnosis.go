@@ -358,7 +358,7 @@ const leastNear = 0.3
 // cannot tell.
 func (d *Diagnosis) calm(facts rules.Facts) string {
 	if !slices.ContainsFunc(d.Symptoms, func(s Symptom) bool { return s.Known && s.ID != "unfinished" }) {
-		return "The data do not tell whether there is a symptom: no latency is recorded over enough time to find a change in it, and there is no objective (--slo) to hold one against."
+		return "The data do not tell whether there is a symptom: no latency is recorded over enough time to find a change in it, and there is no objective (--slo) to hold one against." + d.proxies(facts)
 	}
 	s := "No symptom: nothing got worse against the beginning of the data"
 	if d.Given {

@@ -1,8 +1,11 @@
 package analyze
 
 import (
+	"fmt"
 	"maps"
+	"slices"
 
+	"github.com/vreport/vreport/analyze/rules"
 	"github.com/vreport/vreport/ingest/serving"
 )
 
@@ -56,4 +59,17 @@ func (u *diagSubject) mayLead(s *source) bool {
 		}
 	}
 	return true
+}
+
+// proxies says of data without a latency what those signals did that stand for it.
+func (d *Diagnosis) proxies(facts rules.Facts) string {
+	if d.Known && !d.Given {
+		return fmt.Sprintf(" Of what is recorded, %s got worse.", signalWords(d.Lead))
+	}
+	grew := slices.ContainsFunc(d.Onsets, func(o Onset) bool { return o.Signal == "waiting" })
+	searched := d.subject != nil && slices.Contains(slices.Collect(maps.Values(d.subject.searched)), true)
+	if _, ok := facts[rules.WaitingMean]; ok && searched && !grew {
+		return " Of what is recorded, the queue did not grow."
+	}
+	return ""
 }
