@@ -149,6 +149,7 @@ func (t *table) findings() []Finding {
 		out = append(out, impossible(subject, subject, ds)...)
 		out = append(out, tooFast(subject, subject, ds, all.Outcomes[serving.OK], all.Output)...)
 	}
+	out = append(out, t.strays(subject)...)
 	if d, ok := t.src.(interface{ Doubts() []serving.Doubt }); ok {
 		for _, x := range d.Doubts() {
 			out = append(out, Finding{ID: "columns_disagree", Subject: subject, Value: serving.Some(x.Ratio), Threshold: serving.Some(1.0), Metrics: []serving.MetricKey{x.Metric},
