@@ -124,7 +124,13 @@ type CompareRow struct {
 	// Lengths are the mean lengths of the sides' requests where they are others, and
 	// alone may be the difference: the row is undecided then. "" otherwise.
 	Lengths string
+	// Rest is the effect of a slice's siblings, the other values of its dimensions:
+	// the logarithm of a ratio, of a share the difference.
+	Rest serving.Opt[float64]
 	*verdict.Row
+
+	apart  bool // the siblings of the slice did not move as it did
+	common bool // they did, and so did all requests: the change is not the slice's
 }
 
 // A SliceRef names a slice with its share of the requests of the side that has
@@ -145,7 +151,7 @@ type PressureRow struct {
 
 func runCompare(ctx context.Context, in *Input, rep *Report) (any, []string, error) {
 	c := &comparing{in: in, rep: rep, out: &Comparison{SameFiles: in.sides.sameFiles()},
-		cellLengths: map[verdict.Figure]lengthShift{}, sliceLengths: map[sliceKey]lengthShift{}}
+		cellLengths: map[verdict.Figure]lengthShift{}, sliceLengths: map[sliceKey]lengthShift{}, cells: map[mixKey][]*mixCell{}}
 	if err := c.collect(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -157,6 +163,7 @@ func runCompare(ctx context.Context, in *Input, rep *Report) (any, []string, err
 	c.slices()
 	c.mix()
 	c.unlike()
+	c.siblings()
 	c.pressure()
 	c.conclude()
 	c.experiment()
@@ -179,4 +186,5 @@ type comparing struct {
 
 	cellLengths  map[verdict.Figure]lengthShift // of the figures that a mix was split for: within its cells
 	sliceLengths map[sliceKey]lengthShift
+	cells        map[mixKey][]*mixCell // see mixCells
 }

@@ -19,7 +19,7 @@ func (c *comparing) conclude() {
 	switch {
 	case len(faster) > 0 && len(slower) > 0:
 		o.Verdict = VerdictMixed
-		o.Tradeoffs = append(o.Tradeoffs, tradeoff(faster, slower))
+		o.Tradeoffs = append(o.Tradeoffs, fmt.Sprintf("%s is paid for with %s", change(c.leading(faster)), change(c.leading(slower))))
 	case len(slower) > 0:
 		o.Verdict = VerdictWorse
 	case len(faster) > 0:
@@ -72,11 +72,11 @@ func (c *comparing) title(faster, slower []*CompareRow) string {
 	case o.SameFiles:
 		return "Both sides are the same files"
 	case o.Verdict == VerdictMixed:
-		return fmt.Sprintf("%s is mixed: %s, but %s", name, change(slower[0]), change(faster[0]))
+		return fmt.Sprintf("%s is mixed: %s, but %s", name, c.leadingText(slower), c.leadingText(faster))
 	case o.Verdict == VerdictWorse:
-		return fmt.Sprintf("%s is worse: %s", name, change(slower[0]))
+		return fmt.Sprintf("%s is worse: %s", name, c.leadingText(slower))
 	case o.Verdict == VerdictBetter:
-		return fmt.Sprintf("%s is better: %s", name, change(faster[0]))
+		return fmt.Sprintf("%s is better: %s", name, c.leadingText(faster))
 	case o.Cause == "mix":
 		return fmt.Sprintf("%s has other requests: what changed is their mix, not the speed within slices", name)
 	case o.withheld() != nil:
@@ -163,10 +163,6 @@ func figureTitle(f verdict.Figure) string {
 	return strings.TrimSpace(m.Title + " " + f.Stat)
 }
 
-func tradeoff(faster, slower []*CompareRow) string {
-	return fmt.Sprintf("%s is paid for with %s", change(faster[0]), change(slower[0]))
-}
-
 // maxPoints is how many changes are named one by one.
 const maxPoints = 6
 
@@ -230,6 +226,9 @@ func (c *comparing) point(r *CompareRow) string {
 	}
 	if len(r.By) > 0 {
 		s += fmt.Sprintf("; %s of the requests", percent(round3(r.Share)))
+		if r.Rest.OK {
+			s += fmt.Sprintf(", %s %s", c.othersText(r), effectText(r.Figure, r.Rest.V))
+		}
 	}
 	return s
 }

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -64,8 +65,9 @@ const (
 func (c *comparing) mix() {
 	for _, f := range []verdict.Figure{{Metric: serving.TTFT, Stat: "mean"}, {Metric: serving.TTFT, Stat: "p50"}, {Metric: serving.TTFT, Stat: "p95"},
 		{Metric: serving.TPOT, Stat: "p50"}, {Metric: serving.TPOT, Stat: "p95"}, {Metric: serving.E2E, Stat: "mean"}, {Metric: serving.E2E, Stat: "p95"}} {
-		if m, ok := c.mixOf(f); ok {
+		if m, lengths, ok := c.mixOf(f, nil); ok {
 			c.out.Mix = append(c.out.Mix, m)
+			c.cellLengths[f] = lengths
 		}
 	}
 	for _, r := range slices.Concat(c.out.Headline, c.out.Others) {
@@ -75,6 +77,7 @@ func (c *comparing) mix() {
 			}
 		}
 	}
+	c.sliceMix()
 }
 
 // explains reports whether a change that matters is the mix's: within cells what
@@ -86,10 +89,57 @@ func (m *MixShift) explains(r *verdict.Row) bool {
 	return m.Before > 0 && math.Abs(m.Mix) > limit && math.Abs(m.Within) <= rest && math.Abs(m.Mix) > 2*math.Abs(m.Within)
 }
 
-// mixOf splits one figure by the finest cells that both sides have.
-func (c *comparing) mixOf(f verdict.Figure) (MixShift, bool) {
+// sliceMix puts a slice's change down to the mix of requests within it: prompts of
+// one bucket are longer where more of them are rag's.
+func (c *comparing) sliceMix() {
+	for _, r := range c.out.Slices {
+		if !called(r) || r.Figure.IsShare() {
+			continue
+		}
+		if m, _, ok := c.mixOf(r.Figure, r.By); ok {
+			r.Mix = m.explains(r.Row)
+		} else if b, a, ok := otherKinds(c.mixCells(kindLevel, r.Figure), r.By); ok {
+			r.Call = verdict.Undecided
+			r.Why = fmt.Sprintf("its requests are others: %s of them and then %s are of kinds that one side has too few of to compare", percent(round3(b)), percent(round3(a)))
+		}
+	}
+}
+
+// kindLevel is the cells of mixDims that tell kinds of requests: workload × prompt
+// length.
+const kindLevel = 2
+
+// otherKinds reports whether a slice's mix changed by kinds that one side has too few
+// of to hold the mix fixed, by more than is left out elsewhere and more than chance;
+// with their shares of the slice.
+func otherKinds(cells []*mixCell, within []serving.Term) (b, a float64, ok bool) {
+	var all, rare [2]float64
+	for _, m := range cells {
+		if !holds(m.by, within) {
+			continue
+		}
+		few := m.n[before] < minMixCell || m.n[after] < minMixCell
+		for i := range all {
+			all[i] += m.n[i]
+			if few {
+				rare[i] += m.n[i]
+			}
+		}
+	}
+	if all[before] == 0 || all[after] == 0 {
+		return 0, 0, false
+	}
+	b, a = rare[before]/all[before], rare[after]/all[after]
+	pooled := (rare[before] + rare[after]) / (all[before] + all[after])
+	chance := math.Sqrt(pooled * (1 - pooled) * (1/all[before] + 1/all[after]))
+	return b, a, math.Abs(a-b) > max(maxUnsupported, 3*chance)
+}
+
+// mixOf splits one figure, of all requests or of a slice, by the finest cells that
+// both sides have. It also compares the lengths of requests within the cells.
+func (c *comparing) mixOf(f verdict.Figure, within []serving.Term) (MixShift, lengthShift, bool) {
 	for i, dims := range mixDims {
-		cells := c.mixCells(i, f)
+		cells := slices.DeleteFunc(slices.Clone(c.mixCells(i, f)), func(m *mixCell) bool { return !holds(m.by, within) })
 		kept, lost := supported(cells)
 		if len(kept) < 2 || lost > maxUnsupported {
 			continue
@@ -97,10 +147,9 @@ func (c *comparing) mixOf(f verdict.Figure) (MixShift, bool) {
 		m := MixShift{Figure: f, Dims: dims, Unsupported: lost}
 		m.split(kept)
 		m.Moved = moved(kept)
-		c.cellLengths[f] = lengthsWithin(kept)
-		return m, true
+		return m, lengthsWithin(kept), true
 	}
-	return MixShift{}, false
+	return MixShift{}, lengthShift{}, false
 }
 
 // A mixCell is the values of one cell on both sides.
@@ -114,8 +163,23 @@ type mixCell struct {
 	tokens [2][2]float64 // their prompt and output tokens, of each side
 }
 
-// mixCells gathers a figure's cells over all paired units that have it.
+// A mixKey is one of mixDims and a figure.
+type mixKey struct {
+	level int
+	f     verdict.Figure
+}
+
+// mixCells are a figure's cells: all slices ask for them.
 func (c *comparing) mixCells(level int, f verdict.Figure) []*mixCell {
+	k := mixKey{level, f}
+	if _, ok := c.cells[k]; !ok {
+		c.cells[k] = c.gatherCells(level, f)
+	}
+	return c.cells[k]
+}
+
+// gatherCells gathers a figure's cells over all paired units that have it.
+func (c *comparing) gatherCells(level int, f verdict.Figure) []*mixCell {
 	index := map[sliceKey]*mixCell{}
 	var out []*mixCell
 	for _, p := range c.out.Pairs {

@@ -91,11 +91,20 @@ func (c *comparing) slices() {
 	c.sortSlices()
 }
 
-// sortSlices puts first what changed, and of that what matters most to all users.
+// sortSlices puts first what changed, of that what changed by itself, and of that
+// what matters most to all users.
 func (c *comparing) sortSlices() {
 	slices.SortStableFunc(c.out.Slices, func(a, b *CompareRow) int {
-		return cmp.Or(cmp.Compare(callRank(a.Call), callRank(b.Call)), cmp.Compare(b.weight(), a.weight()))
+		return cmp.Or(cmp.Compare(callRank(a.Call), callRank(b.Call)), cmp.Compare(a.apartRank(), b.apartRank()), cmp.Compare(b.weight(), a.weight()))
 	})
+}
+
+// apartRank puts what stands out from its siblings first.
+func (r *CompareRow) apartRank() int {
+	if r.apart {
+		return 0
+	}
+	return 1
 }
 
 // callRank puts what changed first.
@@ -103,8 +112,14 @@ func callRank(c verdict.Call) int {
 	return slices.Index([]verdict.Call{verdict.Slower, verdict.Faster, verdict.Undecided, verdict.Equivalent}, c)
 }
 
-// weight is effect × share of the requests: what a change means to all users.
-func (r *CompareRow) weight() float64 { return math.Abs(r.Effect()) * r.Share }
+// weight is effect × share of the requests, what a change means to all users; where
+// the slice stands out, of the effect what its siblings do not share.
+func (r *CompareRow) weight() float64 {
+	if r.apart {
+		return math.Abs(r.Effect()-r.Rest.V) * r.Share
+	}
+	return math.Abs(r.Effect()) * r.Share
+}
 
 // sliced gathers the slices of the paired units: the cross and each dimension
 // alone.
