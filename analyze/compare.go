@@ -157,6 +157,9 @@ func runCompare(ctx context.Context, in *Input, rep *Report) (any, []string, err
 	}
 	c.facts()
 	c.pair()
+	if err := c.halves(ctx); err != nil {
+		return nil, nil, err
+	}
 	c.changed()
 	c.rows()
 	c.buckets()

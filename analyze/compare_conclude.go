@@ -81,6 +81,8 @@ func (c *comparing) title(faster, slower []*CompareRow) string {
 		return fmt.Sprintf("%s has other requests: what changed is their mix, not the speed within slices", name)
 	case o.withheld() != nil:
 		return fmt.Sprintf("%s has requests of other lengths (%s): whether the server got %s cannot be told", name, o.withheld().Lengths, direction(o.withheld()))
+	case o.Verdict == VerdictUndecided && o.held() != nil:
+		return "Undecided: " + c.unsteadyText(o.held())
 	case o.Verdict == VerdictEquivalent:
 		return fmt.Sprintf("%s is equivalent: every headline figure is within its threshold", name)
 	case len(o.Pairs) == 0 && len(o.Headline) == 0:
@@ -117,6 +119,31 @@ func (c *Comparison) withheld() *CompareRow {
 		}
 	}
 	return nil
+}
+
+// held is the first headline row that was not called because a side was not the same
+// throughout.
+func (c *Comparison) held() *CompareRow {
+	for _, r := range c.Headline {
+		if r.Held && r.Unsteady.OK && r.Call == verdict.Undecided {
+			return r
+		}
+	}
+	return nil
+}
+
+// unsteadyText says which side was not one thing, beside what the other was.
+func (c *comparing) unsteadyText(r *CompareRow) string {
+	value := seconds
+	if r.Figure.IsShare() {
+		value = func(v float64) string { return percent(round3(v)) }
+	}
+	side, other := r.Unsteady.V.Side, r.After
+	if side == after {
+		other = r.Before
+	}
+	return fmt.Sprintf("%s was not the same throughout: %s %s in its first half and %s in its second (%s: %s)", c.in.sides.Names[side],
+		figureTitle(r.Figure), value(r.Unsteady.V.First), value(r.Unsteady.V.Second), c.in.sides.Names[1-side], value(other.V))
 }
 
 // direction is what a change would be called.
@@ -280,6 +307,9 @@ func (c *comparing) cautions() {
 		add("one run a side: how much two runs of the same thing differ is not known, and has to be assumed; three repeats a side would tell")
 	case least < 3:
 		add("two runs a side give a weak test; take three or more")
+	}
+	if r := o.held(); r != nil {
+		add("%s; what is called has to be more than that. Compare the part that is meant alone (--window), or see what happened in it (vreport report --incident)", c.unsteadyText(r))
 	}
 	if n := len(o.Unpaired); n > 0 {
 		add("%s on one side only, listed below and not compared", plural(n, "run or trace is", "runs or traces are"))

@@ -161,3 +161,25 @@ func TestStandsOut(t *testing.T) {
 		})
 	}
 }
+
+// Where a slice is worse and the gate cannot decide, the gate says which slice, and how
+// to have it decide; that flag does.
+func TestGateNamesTheSliceBeside(t *testing.T) {
+	of := func(by float64) Sides {
+		return Sides{Names: [2]string{"before", "after"}, Data: [2]*serving.Dataset{planted(1, 0.15, spot{}, 1), planted(2, 0.15, spot{workload: "code"}, by)}}
+	}
+	opt := DefaultOptions()
+	opt.Gates = []string{"regression"}
+	opt.Headline = []verdict.Figure{{Metric: serving.TTFT, Stat: "p95"}}
+	rep, err := Compare(context.Background(), of(1.5), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := strings.Join(rep.Gate.Reasons, "\n"); rep.Gate.Result == GateFail || !strings.Contains(all, "--threshold 'workload=code:tpot:p50=3%'") {
+		t.Errorf("gate %s: %s", rep.Gate.Result, all)
+	}
+	opt.SliceThresholds = []SliceThreshold{{By: []serving.Term{{Dim: serving.ColWorkload, Value: "code"}}, Figure: verdict.Figure{Metric: serving.TPOT, Stat: "p95"}, Share: 0.1}}
+	if rep, err = Compare(context.Background(), of(1.5), opt); err != nil || rep.Gate.Result != GateFail {
+		t.Errorf("%v, gate %s: %q, want fail", err, rep.Gate.Result, rep.Gate.Reasons)
+	}
+}

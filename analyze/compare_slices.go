@@ -335,6 +335,7 @@ func (s *Slice) figure(f verdict.Figure) float64 {
 }
 
 func (s *sliced) inside(u *unit, f verdict.Figure, out *verdict.Sample) {
+	out.Halves = u.halves.of(s.by, f)
 	p, ok := serving.QuantileOf(f.Stat)
 	d := s.cells[u].Dists.Of(f.Metric)
 	if !ok || d == nil {
@@ -342,4 +343,7 @@ func (s *sliced) inside(u *unit, f verdict.Figure, out *verdict.Sample) {
 	}
 	q, _ := d.Q(p)
 	out.Lo, out.Hi, out.Drift = q.Lo, q.Hi, u.table.drift(f.Metric, p)
+	if out.Halves == nil {
+		out.Drift.Halves = max(out.Drift.Halves, u.halves.apart(s.by, f))
+	}
 }

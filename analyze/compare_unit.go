@@ -18,6 +18,7 @@ type unit struct {
 	data   *DatasetStats // nil of a run
 	table  *table        // nil of aggregates
 	series *requestSeries
+	halves *unitHalves // nil where they are not known
 }
 
 // trace reports whether the unit is what users sent, no benchmark: a table, or
@@ -136,6 +137,9 @@ func sample(units []*unit, f verdict.Figure) verdict.Sample {
 
 // inside adds what a single run tells of its own noise.
 func (u *unit) inside(f verdict.Figure, s *verdict.Sample) {
+	if f.Metric == verdict.FailedShare {
+		s.Halves = u.halves.of(nil, f)
+	}
 	p, ok := serving.QuantileOf(f.Stat)
 	if !ok {
 		return

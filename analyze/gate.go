@@ -3,6 +3,8 @@ package analyze
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/vreport/vreport/analyze/verdict"
 	"github.com/vreport/vreport/ingest/serving"
@@ -103,7 +105,34 @@ func (g *Gate) regression(in *Input, rep *Report) error {
 	if len(c.Headline) == 0 {
 		g.add(GateUndecided, "the sides have no headline figure in common")
 	}
+	if r := c.beside(rows); r != nil {
+		g.Reasons = append(g.Reasons, fmt.Sprintf("%s is %s, which does not decide: %s has the gate decide on it, too", change(r), r.Call, thresholdFlag(r)))
+	}
 	return nil
+}
+
+// beside is the first slice that is slower and no matter of the gate, where no figure
+// that is one got worse.
+func (c *Comparison) beside(decides []*CompareRow) *CompareRow {
+	if slices.ContainsFunc(decides, func(r *CompareRow) bool { return r.Call == verdict.Slower && !r.Mix }) {
+		return nil
+	}
+	for _, r := range c.Slices {
+		if r.Call == verdict.Slower && !r.Mix && !slices.Contains(decides, r) {
+			return r
+		}
+	}
+	return nil
+}
+
+// thresholdFlag is the flag that makes a slice one of the gate's.
+func thresholdFlag(r *CompareRow) string {
+	var terms []string
+	for _, t := range r.By {
+		terms = append(terms, t.Dim+"="+t.Value)
+	}
+	limit := strconv.FormatFloat(r.Threshold*100, 'g', 3, 64)
+	return fmt.Sprintf("--threshold '%s:%s=%s%%'", strings.Join(terms, ":"), r.Figure, limit)
 }
 
 // gatedSlices are the slices that a gate decides on, too: those named with a

@@ -18,6 +18,7 @@ const maxSeries = 32 << 10
 // A requestSeries holds completed requests' values in the order of arrival.
 type requestSeries struct {
 	values map[serving.MetricKey]*stat.Series
+	middle int64 // the arrival of the middle one, ns
 }
 
 func (s *requestSeries) of(k serving.MetricKey) *stat.Series { return s.values[k] }
@@ -106,6 +107,9 @@ func (r *seriesReader) batch(b *serving.Batch) error {
 func (r *seriesReader) series() *requestSeries {
 	slices.SortStableFunc(r.rows, func(a, b seriesRow) int { return cmp.Compare(a.arrival, b.arrival) })
 	out := &requestSeries{values: map[serving.MetricKey]*stat.Series{}}
+	if n := len(r.rows); n > 0 {
+		out.middle = r.rows[n/2].arrival
+	}
 	block := r.block()
 	for m, k := range r.metrics {
 		s := &stat.Series{Block: block}

@@ -60,7 +60,7 @@ func markdownAt(rep *analyze.Report, opt Options, lim mdLimits) string {
 	m.line(markdownMarker)
 	compared := analyze.Value[analyze.Comparison](rep)
 	if compared != nil {
-		m.compareHead(compared)
+		m.compareHead(compared, rep.Gate.Result)
 	}
 	m.head(rep)
 	if compared != nil {

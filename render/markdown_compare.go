@@ -15,10 +15,30 @@ var compareSign = map[analyze.Verdict]string{
 	analyze.VerdictEquivalent: "🟰", analyze.VerdictUndecided: "❔",
 }
 
+// gateOfVerdict is the decision of a gate that a verdict looks like.
+var gateOfVerdict = map[analyze.Verdict]analyze.GateResult{
+	analyze.VerdictBetter: analyze.GatePass, analyze.VerdictEquivalent: analyze.GatePass,
+	analyze.VerdictWorse: analyze.GateFail, analyze.VerdictUndecided: analyze.GateUndecided,
+}
+
+// compareHeading is the verdict in a line. Where a gate was asked for, the sign is the
+// gate's, and is put in words where the verdict alone would have another: a reader of
+// the heading knows how the check ended.
+func (m *mdWriter) compareHeading(c *analyze.Comparison, g analyze.GateResult) string {
+	sign, ok := verdictSign[g]
+	switch {
+	case !ok:
+		return fmt.Sprintf("## %s %s", compareSign[c.Verdict], m.text(c.Title))
+	case gateOfVerdict[c.Verdict] == g:
+		return fmt.Sprintf("## %s %s", sign, m.text(c.Title))
+	}
+	return fmt.Sprintf("## %s %s (gate: %s)", sign, m.text(c.Title), g)
+}
+
 // compareHead puts the verdict and its numbers first: they are on every rung of
 // the ladder.
-func (m *mdWriter) compareHead(c *analyze.Comparison) {
-	m.line(fmt.Sprintf("## %s %s\n", compareSign[c.Verdict], m.text(c.Title)))
+func (m *mdWriter) compareHead(c *analyze.Comparison, g analyze.GateResult) {
+	m.line(m.compareHeading(c, g) + "\n")
 	const most = 3
 	var parts []string
 	for _, r := range slices.Concat(c.Headline, c.Others) {

@@ -123,3 +123,28 @@ func TestLook(t *testing.T) {
 		t.Error("the sides differ in less than colour, dash and symbol")
 	}
 }
+
+// The sign of the heading is the gate's where one was asked for, and the words say so
+// where the verdict would have another.
+func TestHeadingAgreesWithTheGate(t *testing.T) {
+	for _, tc := range []struct {
+		verdict analyze.Verdict
+		gate    analyze.GateResult
+		want    string
+	}{
+		{analyze.VerdictWorse, analyze.GateNone, "## ❌ title"},
+		{analyze.VerdictUndecided, analyze.GateNone, "## ❔ title"},
+		{analyze.VerdictWorse, analyze.GateFail, "## ❌ title"},
+		{analyze.VerdictWorse, analyze.GateUndecided, "## ⚠️ title (gate: undecided)"},
+		{analyze.VerdictWorse, analyze.GatePass, "## ✅ title (gate: pass)"},
+		{analyze.VerdictBetter, analyze.GatePass, "## ✅ title"},
+		{analyze.VerdictBetter, analyze.GateFail, "## ❌ title (gate: fail)"},
+		{analyze.VerdictMixed, analyze.GateFail, "## ❌ title (gate: fail)"},
+		{analyze.VerdictUndecided, analyze.GateUndecided, "## ⚠️ title"},
+	} {
+		m := &mdWriter{lim: mdLimits{text: 100}}
+		if got := m.compareHeading(&analyze.Comparison{Verdict: tc.verdict, Title: "title"}, tc.gate); got != tc.want {
+			t.Errorf("%s, gate %s: %q, want %q", tc.verdict, tc.gate, got, tc.want)
+		}
+	}
+}

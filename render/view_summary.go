@@ -42,6 +42,9 @@ func viewSummary(c *pageContext, value any) (any, error) {
 	}
 	if s.Title != "" || s.Badge != "" || len(s.Points) > 0 {
 		v.Verdict = &verdictView{tone(s.Tone), s.Badge, s.Title, s.Points}
+		if v.Gate != nil && analyze.Value[analyze.Comparison](c.rep) != nil {
+			v.Verdict.Tone = v.Gate.Tone // one colour on top of a page: that of the check
+		}
 	}
 	v.Focus = commonSub(s.Cards)
 	for _, k := range s.Cards {

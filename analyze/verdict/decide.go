@@ -77,8 +77,8 @@ func (r *Row) call() {
 		r.Why = "real, perhaps, but below " + r.margin()
 	case r.lo < half && r.hi > -half:
 		r.Why = "the interval comes too close to no change"
-	case r.Floor.OK && math.Abs(r.log) <= math.Log1p(r.Floor.V):
-		r.Why = fmt.Sprintf("no more than the same thing differs from itself: %.2g %%", r.Floor.V*100)
+	case r.held():
+		r.Held, r.Why = true, r.whyHeld()
 	case r.Assumed.OK && math.Abs(r.log) <= r.assumed():
 		r.Why = fmt.Sprintf("one run a side: the noise between runs is not known, and below %.3g %s it could be that", r.Assumed.V*100, r.unit())
 	case r.Figure.Better() == serving.Indifferent:

@@ -26,14 +26,14 @@ type effect struct {
 	p      float64   // where the method has one of its own; NaN: from log, se and df
 	lo, hi float64   // log interval, where the method has one of its own; NaN otherwise
 	noise  []float64 // of Welch's test: what each run deviates by from its side's mean, as it enters the effect
-	halves float64   // the largest |log ratio| between the halves of one side's run; NaN where not known
+	self   self      // how much the only runs differ from themselves
 }
 
 // estimate is the effect within one stratum. family is how many figures share
 // the error rate: ranks are used only where they could ever win against it.
 func (s Stratum) estimate(f Figure, family int) (effect, bool) {
 	b, a := s.Before.present(), s.After.present()
-	e := effect{se: math.NaN(), df: math.Inf(1), p: math.NaN(), lo: math.NaN(), hi: math.NaN(), halves: math.NaN(), method: ByRatio}
+	e := effect{se: math.NaN(), df: math.Inf(1), p: math.NaN(), lo: math.NaN(), hi: math.NaN(), self: self{floor: math.NaN()}, method: ByRatio}
 	if len(b) == 0 || len(a) == 0 || !positive(b) || !positive(a) {
 		return e, false
 	}
@@ -57,7 +57,7 @@ func repeated(b, a []float64, family int) (effect, bool) {
 	if !ok {
 		return effect{}, false
 	}
-	e := effect{log: math.Log(w.Ratio), df: w.DF, p: w.P, method: ByWelch, halves: math.NaN(), lo: math.Log(w.Lo), hi: math.Log(w.Hi)}
+	e := effect{log: math.Log(w.Ratio), df: w.DF, p: w.P, method: ByWelch, self: self{floor: math.NaN()}, lo: math.Log(w.Lo), hi: math.Log(w.Hi)}
 	e.noise = slices.Concat(deviations(b), deviations(a))
 	if t := math.Abs(w.T); t > 0 && !math.IsInf(t, 1) {
 		e.se = math.Abs(e.log) / t
@@ -89,13 +89,20 @@ func (e *effect) widen(variance float64) {
 
 // within finds what one run a side can tell: the noise of its own requests.
 func (e *effect) within(s Stratum, f Figure) {
+	e.inside(s, f)
+	if p, ok := f.quantile(); ok && e.method != ByRatio {
+		e.self = s.steadiness(f, p)
+	}
+}
+
+// inside finds the interval of one run a side.
+func (e *effect) inside(s Stratum, f Figure) {
 	if b, a := s.Before.Series, s.After.Series; b != nil && a != nil {
 		if p, ok := f.quantile(); ok && enough(b, p) && enough(a, p) {
 			i := stat.BootstrapQuantiles(*b, *a, []float64{p}, resamples, Confidence, seed)[0]
 			if !math.IsNaN(i.Ratio) {
 				e.method, e.log, e.lo, e.hi, e.p = ByBootstrap, math.Log(i.Ratio), math.Log(i.Lo), math.Log(i.Hi), i.P
 				e.se = (e.hi - e.lo) / (2 * z)
-				e.halves = max(halves(*b, p), halves(*a, p))
 				e.drifts(s)
 				return
 			}
@@ -113,9 +120,6 @@ func (e *effect) within(s Stratum, f Figure) {
 // neighbours share, not what a quarter of an hour does.
 func (e *effect) drifts(s Stratum) {
 	b, a := s.Before.Drift, s.After.Drift
-	if h := max(b.Halves, a.Halves); h > 0 {
-		e.halves = max(h, zeroIfNaN(e.halves))
-	}
 	if b.Variance+a.Variance == 0 {
 		return
 	}
@@ -145,28 +149,13 @@ func logVariance(s Sample) (float64, bool) {
 // resamples know nothing of the tail.
 func enough(s *stat.Series, p float64) bool { return int64(len(s.Values)) >= stat.MinN(p, Confidence) }
 
-// halves is |log ratio| of a quantile between the first and the second half of a
-// run: two measurements of the same thing.
-func halves(s stat.Series, p float64) float64 {
-	n := len(s.Values) / 2
-	if n == 0 {
-		return math.NaN()
-	}
-	first, second := sortedCopy(s.Values[:n]), sortedCopy(s.Values[n:])
-	a, b := stat.Quantile(first, p), stat.Quantile(second, p)
-	if !(a > 0) || !(b > 0) {
-		return math.NaN()
-	}
-	return math.Abs(math.Log(b / a))
-}
-
 // combine averages the effects of strata. Each level counts the same: a sweep
 // compares levels, not requests.
 func combine(es []effect) effect {
 	if len(es) == 1 {
 		return es[0]
 	}
-	out := effect{p: math.NaN(), lo: math.NaN(), hi: math.NaN(), halves: math.NaN(), method: es[0].method}
+	out := effect{p: math.NaN(), lo: math.NaN(), hi: math.NaN(), self: self{floor: math.NaN()}, method: es[0].method}
 	k := float64(len(es))
 	variance, satterthwaite := 0.0, 0.0
 	for _, e := range es {
@@ -174,8 +163,8 @@ func combine(es []effect) effect {
 		v := e.se * e.se / (k * k) // NaN where a level has none
 		variance += v
 		satterthwaite += v * v / e.df
-		if !math.IsNaN(e.halves) {
-			out.halves = math.Max(e.halves, zeroIfNaN(out.halves))
+		if !(e.self.floor <= out.self.floor) && !math.IsNaN(e.self.floor) {
+			out.self = e.self
 		}
 		out.method = weaker(out.method, e.method)
 		for _, d := range e.noise {

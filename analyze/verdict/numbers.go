@@ -51,12 +51,5 @@ func sortedCopy(x []float64) []float64 {
 	return s
 }
 
-func zeroIfNaN(v float64) float64 {
-	if math.IsNaN(v) {
-		return 0
-	}
-	return v
-}
-
 // quantile is the p of the figure's statistic.
 func (f Figure) quantile() (float64, bool) { return serving.QuantileOf(f.Stat) }

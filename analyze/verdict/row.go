@@ -29,10 +29,12 @@ type Row struct {
 	Method        Method
 	Runs          [2]int // fewest runs a level, before and after
 	Levels        int
-	Threshold     float64              // a change that matters
-	Floor         serving.Opt[float64] // the change that the same thing shows against itself
-	Detectable    serving.Opt[float64] // the change that would be found four times in five
-	Assumed       serving.Opt[float64] // the noise between runs that had to be assumed
+	Threshold     float64               // a change that matters
+	Floor         serving.Opt[float64]  // the change that the same thing shows against itself
+	Unsteady      serving.Opt[Unsteady] // the side whose halves are that far apart, where it is of halves
+	Held          bool                  // the row would be called but for the floor
+	Detectable    serving.Opt[float64]  // the change that would be found four times in five
+	Assumed       serving.Opt[float64]  // the noise between runs that had to be assumed
 	Call          Call
 	Why           string // why it is no more than that
 
@@ -86,8 +88,8 @@ func (r *Row) take(e effect) {
 		r.Detectable = serving.Some(math.Expm1(d))
 	}
 	switch {
-	case !math.IsNaN(e.halves):
-		r.Floor = serving.Some(math.Expm1(e.halves))
+	case !math.IsNaN(e.self.floor):
+		r.takeSelf(e.self, true)
 	case (e.method == ByWelch || e.method == ByRanks) && !math.IsNaN(e.se):
 		r.Floor = serving.Some(math.Expm1(studentQuantile((1+Confidence)/2, e.df) * e.se))
 	}
@@ -124,6 +126,9 @@ func compareShares(f Figure, threshold float64, strata []Stratum) (*Row, bool) {
 	r.P = serving.Some(pooledP(b, a, scale, df))
 	if min(r.Runs[0], r.Runs[1]) < 2 {
 		r.Assumed = serving.Some(f.AssumedNoise())
+	}
+	if len(strata) == 1 {
+		r.takeSelf(shareSteadiness(strata[0]), false)
 	}
 	return r, true
 }

@@ -17,6 +17,7 @@ type Sample struct {
 	N, Of  int64                // of a share: counted, out of
 	Each   []Count              // of a share: a run each
 	Drift  Drift                // of a trace whose level moves with its load
+	Halves *Halves              // the figure in both halves, where Series has not its requests; nil: not known
 	// Replayed is the variance of the logarithm that the choice of requests brings,
 	// where all runs of the side replay the same ones and the other side's runs do
 	// not: no spread between runs shows it. 0 otherwise.

@@ -360,3 +360,44 @@ func TestSharedNoiseCountsOnce(t *testing.T) {
 		}
 	}
 }
+
+// Differences are written for people: no exponents, no percentages in the thousands.
+func TestSize(t *testing.T) {
+	latency, share := &Row{Figure: tpot}, &Row{Figure: Figure{Metric: FailedShare}}
+	for _, tc := range []struct {
+		row  *Row
+		v    float64
+		want string
+	}{{latency, 11.2, "× 12"}, {latency, 2.31, "× 3.3"}, {latency, 1200, "× 1201"}, {latency, 0.324, "32 %"}, {latency, 0.0751, "7.5 %"}, {latency, 1.49, "149 %"}, {share, 0.0751, "7.5 percentage points"}} {
+		if got := tc.row.size(tc.v); got != tc.want {
+			t.Errorf("%v: %q, want %q", tc.v, got, tc.want)
+		}
+	}
+}
+
+// The floor is the less steady side's, unless the change lasted through both halves of
+// both sides.
+func TestSteadiness(t *testing.T) {
+	side := func(first, second float64) Sample { return Sample{Halves: &Halves{first, second}} }
+	p95 := Figure{serving.TTFT, "p95"}
+	for _, tc := range []struct {
+		before, after Sample
+		floor         float64 // ratio
+		side          int
+	}{
+		{side(1, 1.1), side(10, 1), 10, 1},      // over before the end
+		{side(10, 1), side(1, 1.1), 10, 0},      // the other way round
+		{side(1, 1.1), side(2, 8), 1.1, 0},      // lasted, and grew
+		{side(2, 8), side(1, 1.1), 1.1, 1},      // the other way round
+		{side(1, 1.1), side(1.3, 1.8), 1.38, 1}, // apart by less than runs may be
+		{side(1, 1.1), Sample{}, 1.1, 0},
+	} {
+		got := Stratum{tc.before, tc.after}.steadiness(p95, 0.95)
+		if math.Abs(math.Exp(got.floor)-tc.floor) > 0.02 || !got.by.OK || got.by.V.Side != tc.side {
+			t.Errorf("%v against %v: × %.3g of %+v, want × %v of side %d", tc.before.Halves, tc.after.Halves, math.Exp(got.floor), got.by, tc.floor, tc.side)
+		}
+	}
+	if got := (Stratum{}).steadiness(p95, 0.95); !math.IsNaN(got.floor) {
+		t.Errorf("nothing known: %v", got.floor)
+	}
+}
