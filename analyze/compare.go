@@ -175,7 +175,7 @@ func runCompare(ctx context.Context, in *Input, rep *Report) (any, []string, err
 	}
 	return c.out, []string{
 		"The unit of comparison is the run: requests of one run share a server, and testing them one by one would call any two runs different.",
-		"Headline p values are adjusted by Holm, those of levels and slices by Benjamini and Hochberg. A call takes an adjusted p below 0.05, an effect above its threshold, and an interval that keeps away from no change.",
+		"Headline p values are adjusted by Holm (those tested by the same levels together), those of levels and slices by Benjamini and Hochberg. A call takes an adjusted p below 0.05, an effect above its threshold, and an interval that keeps away from no change.",
 		"Levels of load count the same: effects are averaged over them on a logarithmic scale.",
 	}, nil
 }

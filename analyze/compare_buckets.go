@@ -39,8 +39,8 @@ func (c *comparing) buckets() {
 			others = append(others, row)
 		}
 	}
-	decideRows(decided, verdict.Headline)
-	decideRows(others, verdict.Explored)
+	verdict.DecideHeadline(plainRows(decided))
+	verdict.Decide(plainRows(others), verdict.Explored)
 	c.out.Headline, c.out.Others = append(c.out.Headline, decided...), append(c.out.Others, others...)
 }
 

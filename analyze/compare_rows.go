@@ -69,7 +69,7 @@ func (p *Pair) has(f verdict.Figure) bool {
 func (c *comparing) rows() {
 	headline := c.headline()
 	c.out.Headline = c.figures(headline, c.out.Pairs, len(headline))
-	decideRows(c.out.Headline, verdict.Headline)
+	verdict.DecideHeadline(plainRows(c.out.Headline))
 	var others []verdict.Figure
 	for _, f := range otherFigures {
 		if !slices.Contains(headline, f) {
@@ -85,7 +85,7 @@ func (c *comparing) rows() {
 			}
 		}
 	}
-	decideRows(slices.Concat(c.out.Others, c.out.Levels), verdict.Explored)
+	verdict.Decide(plainRows(slices.Concat(c.out.Others, c.out.Levels)), verdict.Explored)
 }
 
 func (c *comparing) figures(fs []verdict.Figure, pairs []*Pair, family int) []*CompareRow {
@@ -102,7 +102,7 @@ func (c *comparing) figures(fs []verdict.Figure, pairs []*Pair, family int) []*C
 // wire (client, server), and gaps of different kinds, are different figures.
 func (c *comparing) figure(f verdict.Figure, pairs []*Pair, family int) (*verdict.Row, bool) {
 	var strata []verdict.Stratum
-	for _, p := range pairs {
+	for level, p := range pairs {
 		if !comparable(f, p) || c.rateIsLoad(f, p) {
 			continue
 		}
@@ -113,7 +113,7 @@ func (c *comparing) figure(f verdict.Figure, pairs []*Pair, family int) (*verdic
 		if p.replays(after) {
 			a.Replayed = choiceOf(p.units[after][0].dists(), f)
 		}
-		strata = append(strata, verdict.Stratum{Before: b, After: a})
+		strata = append(strata, verdict.Stratum{Before: b, After: a, Level: level})
 	}
 	r, ok := verdict.Compare(f, c.in.Opt.threshold(f), strata, family)
 	if ok && c.out.SameFiles {
@@ -162,12 +162,12 @@ func (c *comparing) rateIsLoad(f verdict.Figure, p *Pair) bool {
 	return !slices.ContainsFunc(slices.Concat(p.units[before], p.units[after]), func(u *unit) bool { return !keptUp(u) })
 }
 
-func decideRows(rows []*CompareRow, family verdict.Family) {
+func plainRows(rows []*CompareRow) []*verdict.Row {
 	var plain []*verdict.Row
 	for _, r := range rows {
 		plain = append(plain, r.Row)
 	}
-	verdict.Decide(plain, family)
+	return plain
 }
 
 // threshold is the change that matters of a figure, the user's or the default.

@@ -82,10 +82,7 @@ func (c *comparing) slices() {
 	for _, s := range big[min(len(big), maxSliceTests):] {
 		c.out.TooSmall = append(c.out.TooSmall, SliceRef{By: s.by, Sent: s.sent[after], Share: s.share()})
 	}
-	var plain []*verdict.Row
-	for _, r := range c.out.Slices {
-		plain = append(plain, r.Row)
-	}
+	plain := plainRows(c.out.Slices)
 	verdict.Moderate(plain)
 	verdict.DecideEach(plain)
 	c.sortSlices()
@@ -280,7 +277,7 @@ func (c *comparing) slicePair(s *sliced, p *Pair) bool {
 func (c *comparing) sliceRows(s *sliced) {
 	for _, f := range sliceFigures {
 		var strata []verdict.Stratum
-		for _, p := range c.out.Pairs {
+		for level, p := range c.out.Pairs {
 			if c.slicePair(s, p) && comparable(f, p) {
 				b, a := s.sample(p.units[before], f), s.sample(p.units[after], f)
 				if p.replays(before) {
@@ -289,7 +286,7 @@ func (c *comparing) sliceRows(s *sliced) {
 				if p.replays(after) {
 					a.Replayed = choiceOf(s.cells[p.units[after][0]].Dists, f)
 				}
-				strata = append(strata, verdict.Stratum{Before: b, After: a})
+				strata = append(strata, verdict.Stratum{Before: b, After: a, Level: level})
 			}
 		}
 		r, ok := verdict.Compare(f, c.in.Opt.thresholdIn(s.by, f), strata, len(sliceFigures))

@@ -113,7 +113,7 @@ func (c *comparing) rowFor(f verdict.Figure) *CompareRow {
 		return r
 	}
 	rows := c.figures([]verdict.Figure{f}, c.out.Pairs, 1)
-	decideRows(rows, verdict.Headline)
+	verdict.DecideHeadline(plainRows(rows))
 	return rowOf(rows, f)
 }
 

@@ -71,6 +71,8 @@ func (r *Row) call() {
 	case r.lo > -limit && r.hi < limit:
 		r.Call = Equivalent
 		r.Why = "the whole interval is within " + r.margin()
+	case r.PAdjusted.V >= 1-Confidence && r.Method == BySigns:
+		r.Why = r.whyNoSigns()
 	case r.PAdjusted.V >= 1-Confidence:
 		r.Why = fmt.Sprintf("the difference may be chance: adjusted p %.2g", r.PAdjusted.V)
 	case math.Abs(r.log) <= limit:

@@ -7,9 +7,9 @@
 //
 //	four or more    Mann-Whitney U test, interval of Hodges and Lehmann on logarithms
 //	two or three    Welch's t test on logarithms
-//	one             no test; a block bootstrap of its requests, or the interval the
-//	                figure came with: noise within the run, nothing of the noise
-//	                between runs, which has to be assumed
+//	one             six or more levels: their signs; else no test: a block bootstrap of
+//	                its requests, or the interval the figure came with: noise within
+//	                the run, nothing of the noise between runs, which has to be assumed
 //	aggregates      a ratio
 //
 // Levels of load that both sides have are strata: their effects are averaged, and

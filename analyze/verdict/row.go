@@ -41,6 +41,8 @@ type Row struct {
 	log, lo, hi float64   // the effect and its interval, logarithms (differences of a share)
 	se, df      float64   // of the effect
 	noise       []float64 // see effect
+	steps       []step    // the effect at each level
+	families    float64   // of BySigns: what shares its error rate; 0: not known
 }
 
 // Compare estimates one figure over the strata that both sides have. family is
@@ -60,6 +62,7 @@ func Compare(f Figure, threshold float64, strata []Stratum, family int) (*Row, b
 			continue
 		}
 		es = append(es, e)
+		r.steps = append(r.steps, step{s.Level, e.log})
 		b, a := s.Before.present(), s.After.present()
 		before, after = before+meanLog(b), after+meanLog(a)
 		r.Runs = [2]int{min(r.Runs[0], len(b)), min(r.Runs[1], len(a))}
@@ -93,7 +96,7 @@ func (r *Row) take(e effect) {
 	case (e.method == ByWelch || e.method == ByRanks) && !math.IsNaN(e.se):
 		r.Floor = serving.Some(math.Expm1(studentQuantile((1+Confidence)/2, e.df) * e.se))
 	}
-	if r.Method.WithinRun() {
+	if r.Method.WithinRun() || r.Method == BySigns { // the levels of a side share a server and its luck
 		r.Assumed = serving.Some(r.Figure.AssumedNoise())
 	}
 }

@@ -44,7 +44,10 @@ func (s Sample) present() []float64 {
 }
 
 // A Stratum is a level of load (and settings) that both sides have.
-type Stratum struct{ Before, After Sample }
+type Stratum struct {
+	Before, After Sample
+	Level         int // which one: the same in all figures
+}
 
 // A Method is how a row was tested.
 type Method string

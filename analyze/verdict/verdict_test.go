@@ -21,6 +21,8 @@ func runs(rng *rand.Rand, n int, level, noise float64) Sample {
 	return s
 }
 
+func pair(before, after Sample) Stratum { return Stratum{Before: before, After: after} }
+
 func one(t *testing.T, f Figure, strata ...Stratum) *Row {
 	t.Helper()
 	r, ok := Compare(f, f.Threshold(), strata, 1)
@@ -46,7 +48,7 @@ func TestItselfIsNeverAChange(t *testing.T) {
 					}
 					s.Series = &stat.Series{Values: v, Block: 8}
 				}
-				strata = append(strata, Stratum{s, s})
+				strata = append(strata, Stratum{Before: s, After: s})
 			}
 			for _, f := range []Figure{tpot, {serving.TTFT, "p95"}, {serving.RateRequests, ""}} {
 				if r := one(t, f, strata...); r.Call != Equivalent && r.Call != Undecided {
@@ -66,7 +68,7 @@ func TestSameThingTwice(t *testing.T) {
 		for range trials {
 			var rows []*Row
 			for _, f := range []Figure{tpot, {serving.TTFT, "p95"}, {serving.RateRequests, ""}, {serving.E2E, "p50"}} {
-				r, _ := Compare(f, f.Threshold(), []Stratum{{runs(rng, n, 1, 0.06), runs(rng, n, 1, 0.06)}}, 4)
+				r, _ := Compare(f, f.Threshold(), []Stratum{pair(runs(rng, n, 1, 0.06), runs(rng, n, 1, 0.06))}, 4)
 				rows = append(rows, r)
 			}
 			Decide(rows, Headline)
@@ -98,7 +100,7 @@ func TestRegressionIsFound(t *testing.T) {
 		for _, n := range []int{3, 4, 6} {
 			found := 0
 			for range trials {
-				r, _ := Compare(tc.f, tc.f.Threshold(), []Stratum{{runs(rng, n, 1, 0.02), runs(rng, n, tc.ratio, 0.02)}}, 4)
+				r, _ := Compare(tc.f, tc.f.Threshold(), []Stratum{pair(runs(rng, n, 1, 0.02), runs(rng, n, tc.ratio, 0.02))}, 4)
 				Decide([]*Row{r}, Headline)
 				if r.Call == tc.want {
 					found++
@@ -119,7 +121,7 @@ func TestLevelsAddEvidence(t *testing.T) {
 	for range trials {
 		var strata []Stratum
 		for range 5 {
-			strata = append(strata, Stratum{runs(rng, 2, 1, 0.03), runs(rng, 2, 1.10, 0.03)})
+			strata = append(strata, pair(runs(rng, 2, 1, 0.03), runs(rng, 2, 1.10, 0.03)))
 		}
 		for i, k := range []int{1, 5} {
 			r, _ := Compare(tpot, tpot.Threshold(), strata[:k], 4)
@@ -149,7 +151,7 @@ func TestMethods(t *testing.T) {
 	}
 	many := func(n int, ratio float64) (out []Stratum) {
 		for i := range n {
-			out = append(out, Stratum{aggregate(float64(i + 1)), aggregate(float64(i+1) * ratio * (1 + 0.001*float64(i)))})
+			out = append(out, Stratum{aggregate(float64(i + 1)), aggregate(float64(i+1) * ratio * (1 + 0.001*float64(i))), i})
 		}
 		return out
 	}
@@ -159,13 +161,13 @@ func TestMethods(t *testing.T) {
 		method Method
 		call   Call
 	}{
-		{"eight runs", []Stratum{{runs(rng, 8, 1, 0.02), runs(rng, 8, 1.2, 0.02)}}, ByRanks, Slower},
-		{"three runs", []Stratum{{runs(rng, 3, 1, 0.01), runs(rng, 3, 1.2, 0.01)}}, ByWelch, Slower},
-		{"three against one", []Stratum{{runs(rng, 3, 1, 0.01), aggregate(1.5)}}, ByRatio, Undecided},
-		{"one run, far apart", []Stratum{{single(1), single(2)}}, ByBootstrap, Slower},
-		{"one run, less than runs may differ", []Stratum{{single(1), single(1.065)}}, ByBootstrap, Undecided},
-		{"intervals far apart", []Stratum{{interval(1, 1.02), interval(1.5, 1.02)}}, ByInterval, Slower},
-		{"intervals inside the threshold", []Stratum{{interval(1, 1.005), interval(1.001, 1.005)}}, ByInterval, Equivalent},
+		{"eight runs", []Stratum{pair(runs(rng, 8, 1, 0.02), runs(rng, 8, 1.2, 0.02))}, ByRanks, Slower},
+		{"three runs", []Stratum{pair(runs(rng, 3, 1, 0.01), runs(rng, 3, 1.2, 0.01))}, ByWelch, Slower},
+		{"three against one", []Stratum{pair(runs(rng, 3, 1, 0.01), aggregate(1.5))}, ByRatio, Undecided},
+		{"one run, far apart", []Stratum{pair(single(1), single(2))}, ByBootstrap, Slower},
+		{"one run, less than runs may differ", []Stratum{pair(single(1), single(1.065))}, ByBootstrap, Undecided},
+		{"intervals far apart", []Stratum{pair(interval(1, 1.02), interval(1.5, 1.02))}, ByInterval, Slower},
+		{"intervals inside the threshold", []Stratum{pair(interval(1, 1.005), interval(1.001, 1.005))}, ByInterval, Equivalent},
 		{"aggregates, five levels", many(5, 1.2), ByRatio, Undecided},
 		{"aggregates, six levels", many(6, 1.2), BySigns, Slower},
 	} {
@@ -184,7 +186,7 @@ func TestMethods(t *testing.T) {
 
 func TestFewRanksFallBackToWelch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
-	s := Stratum{runs(rng, 4, 1, 0.02), runs(rng, 4, 1.2, 0.02)}
+	s := pair(runs(rng, 4, 1, 0.02), runs(rng, 4, 1.2, 0.02))
 	for family, want := range map[int]Method{1: ByRanks, 4: ByWelch} {
 		if r, _ := Compare(tpot, tpot.Threshold(), []Stratum{s}, family); r.Method != want {
 			t.Errorf("four runs a side among %d figures: %s, want %s", family, r.Method, want)
@@ -206,7 +208,7 @@ func TestFailedShare(t *testing.T) {
 		{sample(60, 1000), sample(0, 1000), Faster},
 		{sample(0, 50), sample(1, 50), Undecided},
 	} {
-		if r := one(t, f, Stratum{tc.b, tc.a}); r.Call != tc.want {
+		if r := one(t, f, Stratum{Before: tc.b, After: tc.a}); r.Call != tc.want {
 			t.Errorf("%d of %d → %d of %d: %s (%s), want %s", tc.b.N, tc.b.Of, tc.a.N, tc.a.Of, r.Call, r.Why, tc.want)
 		}
 	}
@@ -392,7 +394,7 @@ func TestSteadiness(t *testing.T) {
 		{side(1, 1.1), side(1.3, 1.8), 1.38, 1}, // apart by less than runs may be
 		{side(1, 1.1), Sample{}, 1.1, 0},
 	} {
-		got := Stratum{tc.before, tc.after}.steadiness(p95, 0.95)
+		got := Stratum{Before: tc.before, After: tc.after}.steadiness(p95, 0.95)
 		if math.Abs(math.Exp(got.floor)-tc.floor) > 0.02 || !got.by.OK || got.by.V.Side != tc.side {
 			t.Errorf("%v against %v: × %.3g of %+v, want × %v of side %d", tc.before.Halves, tc.after.Halves, math.Exp(got.floor), got.by, tc.floor, tc.side)
 		}
