@@ -130,6 +130,7 @@ type CompareRow struct {
 	*verdict.Row
 
 	apart  bool // the siblings of the slice did not move as it did
+	split  bool // the mix within the slice could be held fixed
 	common bool // they did, and so did all requests: the change is not the slice's
 }
 
@@ -190,4 +191,5 @@ type comparing struct {
 	cellLengths  map[verdict.Figure]lengthShift // of the figures that a mix was split for: within its cells
 	sliceLengths map[sliceKey]lengthShift
 	cells        map[mixKey][]*mixCell // see mixCells
+	wholes       []*CompareRow         // see whole
 }

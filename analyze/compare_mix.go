@@ -97,7 +97,7 @@ func (c *comparing) sliceMix() {
 			continue
 		}
 		if m, _, ok := c.mixOf(r.Figure, r.By); ok {
-			r.Mix = m.explains(r.Row)
+			r.split, r.Mix = true, m.explains(r.Row)
 		} else if b, a, ok := otherKinds(c.mixCells(kindLevel, r.Figure), r.By); ok {
 			r.Call = verdict.Undecided
 			r.Why = fmt.Sprintf("its requests are others: %s of them and then %s are of kinds that one side has too few of to compare", percent(round3(b)), percent(round3(a)))

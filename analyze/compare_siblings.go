@@ -38,10 +38,10 @@ func (c *comparing) siblings() {
 		switch {
 		case whole.Call == r.Call && !whole.Mix:
 			r.common = true
-		case whole.Mix:
+		case whole.Mix && !r.split:
 			r.Mix = true
-		case whole.Lengths != "", c.in.Opt.namesSlice(r):
-			// The slice has lengths of its own, or was asked for by itself.
+		case whole.Mix, whole.Lengths != "", c.in.Opt.namesSlice(r):
+			// The slice holds fixed what the whole does not, or was asked for by itself.
 		default:
 			r.Call = verdict.Undecided
 			r.Why = fmt.Sprintf("%s moved alike (%s): it is the change of all requests (%s), which is not called", c.othersText(r), effectText(r.Figure, r.Rest.V), effectText(r.Figure, whole.Effect()))
@@ -130,9 +130,24 @@ func holds(by, terms []serving.Term) bool {
 	return !slices.ContainsFunc(terms, func(t serving.Term) bool { return !slices.Contains(by, t) })
 }
 
-// whole is the row of all requests of a figure; nil where there is none.
+// whole is the row of all requests of a figure, made where the tables have none for
+// the user's headline; nil where it cannot be.
 func (c *comparing) whole(f verdict.Figure) *CompareRow {
-	return rowOf(slices.Concat(c.out.Headline, c.out.Others), f)
+	if r := rowOf(slices.Concat(c.out.Headline, c.out.Others, c.wholes), f); r != nil {
+		return r
+	}
+	r := c.rowFor(f)
+	if r == nil {
+		return nil
+	}
+	for i := range c.out.Mix {
+		if m := &c.out.Mix[i]; m.Figure == f {
+			r.Mix = m.explains(r.Row)
+		}
+	}
+	r.uncall(c.shiftFor(f))
+	c.wholes = append(c.wholes, r)
+	return r
 }
 
 // namesSlice reports whether the user gave the slice a threshold of its own.

@@ -65,6 +65,7 @@ func TestTitleNamesWhatWasPlanted(t *testing.T) {
 		at      spot
 		by, rag float64
 		groupBy []string
+		heads   []verdict.Figure
 		want    string // of the title
 		not     []string
 		verdict Verdict
@@ -74,6 +75,7 @@ func TestTitleNamesWhatWasPlanted(t *testing.T) {
 		{name: "one region", at: spot{region: "eu"}, by: 1.4, want: "region eu", not: []string{"workload", "prompt_tokens"}, verdict: VerdictWorse},
 		{name: "everything", by: 1.4, want: "TPOT p95 +", not: []string{"region", "workload", "prompt_tokens"}, verdict: VerdictWorse},
 		{name: "everything, of a tail less than runs may differ by", by: 1.23, want: "TPOT p50 +", not: []string{"region", "workload", "prompt_tokens"}, verdict: VerdictWorse},
+		{name: "everything, but what decides is another figure", by: 1.4, heads: []verdict.Figure{{Metric: serving.TTFT, Stat: "p95"}}, want: "TPOT p", not: []string{"region", "workload", "prompt_tokens"}, verdict: VerdictWorse},
 		{name: "a workload in a region", at: spot{"rag", "eu"}, by: 1.6, groupBy: []string{serving.ColWorkload, "region"}, want: "workload rag, region eu", verdict: VerdictWorse},
 		{name: "a workload, cut by regions", at: spot{workload: "rag"}, by: 1.4, groupBy: []string{serving.ColWorkload, "region"}, want: "workload rag", not: []string{"region"}, verdict: VerdictWorse},
 		{name: "only the mix", by: 1, rag: 0.4, want: "mix", not: []string{"region", "prompt_tokens"}},
@@ -86,6 +88,7 @@ func TestTitleNamesWhatWasPlanted(t *testing.T) {
 					rag = usual
 				}
 				opt := DefaultOptions()
+				opt.Headline = tc.heads
 				if tc.groupBy != nil {
 					opt.GroupBy = tc.groupBy
 				}

@@ -63,13 +63,8 @@ func (c *comparing) unlike() {
 	if c.out.SameFiles {
 		return
 	}
-	all := c.lengthsOf(c.out.Pairs)
 	for _, r := range slices.Concat(c.out.Headline, c.out.Others) {
-		shift := all
-		if l, ok := c.cellLengths[r.Figure]; ok {
-			shift = l
-		}
-		r.uncall(shift)
+		r.uncall(c.shiftFor(r.Figure))
 	}
 	for _, r := range c.out.Levels {
 		r.uncall(c.lengthsOf([]*Pair{r.Pair}))
@@ -78,6 +73,15 @@ func (c *comparing) unlike() {
 		r.uncall(c.sliceLengths[keyOf(r.By)])
 	}
 	c.sortSlices()
+}
+
+// shiftFor is how the lengths of all requests changed: within cells where a figure was
+// split by them.
+func (c *comparing) shiftFor(f verdict.Figure) lengthShift {
+	if l, ok := c.cellLengths[f]; ok {
+		return l
+	}
+	return c.lengthsOf(c.out.Pairs)
 }
 
 // uncall makes a call undecided that lengths explain.
