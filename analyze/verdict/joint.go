@@ -184,7 +184,7 @@ func (r *Row) whyNoSigns() string {
 	case need > len(r.steps):
 		s += fmt.Sprintf("; it takes %d levels that agree, or repeats", need)
 	case opposite == 0:
-		s += "; other figures' levels agree as well as these: more of them would tell, or repeats"
+		s += "; more levels that agree would tell, or repeats"
 	}
 	return s
 }
