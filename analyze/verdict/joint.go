@@ -3,9 +3,9 @@ package verdict
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 
+	"github.com/vreport/vreport/analyze/stat"
 	"github.com/vreport/vreport/ingest/serving"
 )
 
@@ -22,10 +22,6 @@ type step struct {
 	level int
 	log   float64
 }
-
-// maxFlips is how many ways of exchanging sides are looked at: all of them up to
-// twelve levels, drawn ones beyond.
-const maxFlips = 1 << 12
 
 // DecideHeadline calls the figures that decide. Those tested by the same levels are
 // adjusted together, and pay for each figure tested otherwise; where there are none
@@ -106,7 +102,7 @@ func jointly(rows []*Row) []float64 {
 		return 0
 	})
 	hits := make([]int, len(rows))
-	all := flips(levels)
+	all := stat.Exchanges(levels, seed)
 	for _, turn := range all {
 		most := 0.0
 		for k := len(order) - 1; k >= 0; k-- { // the largest of this row and those after it
@@ -142,26 +138,6 @@ func (r *Row) turned(turn []bool) float64 {
 		return 0
 	}
 	return math.Abs(sum) / math.Sqrt(squares)
-}
-
-// flips lists which levels to exchange the sides of: none of them first.
-func flips(levels int) [][]bool {
-	n := maxFlips
-	if levels <= 12 {
-		n = 1 << levels
-	}
-	rng := rand.New(rand.NewPCG(seed, 3))
-	out := make([][]bool, n)
-	for i := range out {
-		out[i] = make([]bool, levels)
-		for l := range levels {
-			out[i][l] = i>>l&1 == 1
-			if levels > 12 && i > 0 {
-				out[i][l] = rng.IntN(2) == 1
-			}
-		}
-	}
-	return out
 }
 
 // whyNoSigns says how the levels went, and how many that agree it would take.

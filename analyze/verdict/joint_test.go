@@ -164,18 +164,3 @@ func TestJointlyWithHoles(t *testing.T) {
 		t.Errorf("nothing moved: p %v", p)
 	}
 }
-
-// Many levels are drawn from, not listed.
-func TestFlips(t *testing.T) {
-	for levels, want := range map[int]int{1: 2, 6: 64, 12: 4096, 40: 4096} {
-		all := flips(levels)
-		if len(all) != want || len(all[0]) != levels {
-			t.Errorf("%d levels: %d flips of %d, want %d", levels, len(all), len(all[0]), want)
-		}
-		for _, on := range all[0] {
-			if on {
-				t.Errorf("%d levels: the first exchanges a level", levels)
-			}
-		}
-	}
-}

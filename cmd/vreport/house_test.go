@@ -85,7 +85,7 @@ var loud = []string{"os", "io/fs", "io/ioutil", "net", "html", "text/template", 
 
 // seededIn names the files of quiet folders that draw random numbers: from a
 // seed that the caller hands in, never from the package's own source.
-var seededIn = []string{"analyze/stat/bootstrap.go", "analyze/stat/resample.go", "analyze/sweep_front.go"}
+var seededIn = []string{"analyze/stat/bootstrap.go", "analyze/stat/exchange.go", "analyze/stat/resample.go", "analyze/sweep_front.go"}
 
 // clockFor names the files of quiet folders that read the clock all the same,
 // and what for. No result may depend on it.
