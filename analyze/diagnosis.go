@@ -177,7 +177,7 @@ func (u *diagSubject) findIncident() {
 		if !ok {
 			continue
 		}
-		o = o.refined(os)
+		o = s.widened(o.refined(s), os, weights)
 		u.own[s] = o
 		if !u.found && u.mayLead(s) {
 			u.lead, u.found = o, true

@@ -41,6 +41,9 @@ type onset struct {
 	weight   float64 // how much it stands out: comparable between signals
 	open     bool    // bad to the end of the data
 	width    float64 // of the window in which it begins: how uncertain the moment is
+	endWidth float64 // of that in which it ends
+	rise     edge    // where the first bad segment begins
+	fall     edge    // where the last one ends
 	since    float64 // where the baseline begins
 	given    bool    // marked by the user, not found
 }
@@ -126,9 +129,14 @@ func onsetOf(s *signal, h search) (onset, bool) {
 		if math.IsNaN(o.from) {
 			o.from, o.guard = at[cuts[i]], at[max(0, cuts[i]-1)]
 			o.width = ends[cuts[i]] - at[cuts[i]]
+			o.rise = edge{at[cuts[i-1]], ends[cuts[i+1]-1], level(i - 1), l}
 		}
-		o.to = ends[cuts[i+1]-1]
-		o.open = i+2 == len(cuts)
+		last := cuts[i+1] - 1
+		o.to, o.endWidth = ends[last], ends[last]-at[last]
+		o.fall = edge{at[cuts[i]], ends[last], l, base}
+		if o.open = i+2 == len(cuts); !o.open {
+			o.fall.to, o.fall.after = ends[cuts[i+2]-1], level(i+1)
+		}
 		n := cuts[i+1] - cuts[i]
 		bad += n
 		sum += l * float64(n)
@@ -204,17 +212,6 @@ func (s *source) leadOf(all []onset, of map[string]float64) (onset, bool) {
 		}
 	}
 	return onset{}, false
-}
-
-// refined takes the begin from finer windows of the same signal where they show
-// one within the window in which it was found.
-func (o onset) refined(all []onset) onset {
-	for _, f := range all {
-		if f.signal == o.signal && f.width < o.width && f.from >= o.guard && f.from <= o.from+o.width {
-			o.from, o.guard, o.width = f.from, f.guard, f.width
-		}
-	}
-	return o
 }
 
 func (s *source) bearsOut(o onset) bool {

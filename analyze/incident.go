@@ -31,6 +31,7 @@ type Incident struct {
 	After    Span    // empty: the data end with the window
 	Open     bool    // it lasts to the end of the data
 	Width    float64 // seconds: how uncertain the begin of a found one is; 0 of a marked one
+	EndWidth float64 // and its end; 0 of an open one, too
 
 	Onsets   []Onset
 	Panels   *Timeline // nil: nothing to draw
@@ -121,6 +122,9 @@ func (u *diagSubject) incident(ctx context.Context, in *Input, d *Diagnosis) (*I
 	to := min(o.to, u.span)
 	inc := &Incident{Label: u.label, Relative: u.relative, Given: o.given, Lead: o.signal, Verdict: d.Verdict, Onsets: u.onsets,
 		Window: Span{at(o.from), at(to)}, Open: o.open || to >= u.span, Width: o.width}
+	if !inc.Open {
+		inc.EndWidth = o.endWidth
+	}
 	if o.guard > o.since {
 		inc.Baseline = Span{at(o.since), at(o.guard)}
 	}

@@ -325,11 +325,17 @@ func (v *incidentView) deploys() []Event {
 	return out
 }
 
-// beforeOnset says how long before the first change a moment was.
+// beforeOnset says how long before the first change a moment was: before the
+// window's begin, unless another change is known to have come before that.
 func (v *incidentView) beforeOnset(e Event) string {
-	first, what := v.inc.Window.From, "the window's begin"
+	first, width, what := v.inc.Window.From, v.inc.Width, "the window's begin"
 	if len(v.inc.Onsets) > 0 {
-		first, what = v.inc.Onsets[0].At, "the first change ("+signalWords(v.inc.Onsets[0].Signal)+")"
+		if o := v.inc.Onsets[0]; v.inc.Given || o.At+int64(o.Width*1e9) < first-int64(width*1e9) {
+			first, width, what = o.At, o.Width, "the first change ("+signalWords(o.Signal)+")"
+		}
+	}
+	if width > 0 {
+		what += " ± " + seconds(signif(width))
 	}
 	d := float64(first-e.At) / 1e9
 	if d < 0 {

@@ -94,6 +94,7 @@ func (u *diagSubject) order() {
 			continue
 		}
 		for _, o := range onsetsOf(slices.Concat(s.signals(), s.context()), clearly(quiet-from)) {
+			o = o.refined(s)
 			o.from += from
 			u.onsets = append(u.onsets, u.onset(o, s))
 		}

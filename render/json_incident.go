@@ -6,30 +6,31 @@ import (
 )
 
 type wireIncident struct {
-	Label       string                 `json:"label"`
-	Summary     string                 `json:"summary"`
-	Verdict     string                 `json:"verdict"`
-	Given       bool                   `json:"given"`
-	FoundBy     string                 `json:"found_by,omitempty"`
-	Window      wireWindow             `json:"window"`
-	Baseline    *wireWindow            `json:"baseline,omitempty"`
-	After       *wireWindow            `json:"after,omitempty"`
-	Open        bool                   `json:"open"`
-	Uncertainty *float64               `json:"uncertainty_s,omitempty"`
-	Onsets      []wireOnset            `json:"onsets"`
-	Figures     []wireIncidentFigure   `json:"figures"`
-	Counters    []wireIncidentCounter  `json:"counters"`
-	Replicas    []wireIncidentReplica  `json:"replicas"`
-	Events      []wireEvent            `json:"events"`
-	Timeline    *wireTimeline          `json:"timeline,omitempty"`
-	Skews       []wireSkew             `json:"skews"`
-	Examples    []wireReplay           `json:"examples"`
-	Workload    []wireIncidentWorkload `json:"workload"`
-	Settings    map[string]string      `json:"settings"`
-	Inputs      []wireIncidentInput    `json:"inputs"`
-	Mitigation  []wireMeasure          `json:"mitigation"`
-	Analysis    []wireMeasure          `json:"analysis"`
-	Prevention  []wireMeasure          `json:"prevention"`
+	Label          string                 `json:"label"`
+	Summary        string                 `json:"summary"`
+	Verdict        string                 `json:"verdict"`
+	Given          bool                   `json:"given"`
+	FoundBy        string                 `json:"found_by,omitempty"`
+	Window         wireWindow             `json:"window"`
+	Baseline       *wireWindow            `json:"baseline,omitempty"`
+	After          *wireWindow            `json:"after,omitempty"`
+	Open           bool                   `json:"open"`
+	Uncertainty    *float64               `json:"uncertainty_s,omitempty"`
+	EndUncertainty *float64               `json:"end_uncertainty_s,omitempty"`
+	Onsets         []wireOnset            `json:"onsets"`
+	Figures        []wireIncidentFigure   `json:"figures"`
+	Counters       []wireIncidentCounter  `json:"counters"`
+	Replicas       []wireIncidentReplica  `json:"replicas"`
+	Events         []wireEvent            `json:"events"`
+	Timeline       *wireTimeline          `json:"timeline,omitempty"`
+	Skews          []wireSkew             `json:"skews"`
+	Examples       []wireReplay           `json:"examples"`
+	Workload       []wireIncidentWorkload `json:"workload"`
+	Settings       map[string]string      `json:"settings"`
+	Inputs         []wireIncidentInput    `json:"inputs"`
+	Mitigation     []wireMeasure          `json:"mitigation"`
+	Analysis       []wireMeasure          `json:"analysis"`
+	Prevention     []wireMeasure          `json:"prevention"`
 }
 
 type wireIncidentFigure struct {
@@ -171,6 +172,9 @@ func newWireIncident(i *analyze.Incident) wireIncident {
 	}
 	if i.Width > 0 {
 		w.Uncertainty = wireFloat(i.Width)
+	}
+	if i.EndWidth > 0 {
+		w.EndUncertainty = wireFloat(i.EndWidth)
 	}
 	if i.Panels != nil {
 		t := newWireTimeline(i.Panels)

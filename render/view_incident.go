@@ -106,12 +106,21 @@ func incidentFacts(inc *analyze.Incident) []Fact {
 	case inc.Given:
 		out = append(out, Fact{"Window", "given (--incident)"})
 	default:
-		out = append(out, Fact{"Window", fmt.Sprintf("found by %s, ± %s", signalName(inc.Lead), FormatSpan(inc.Width))})
+		out = append(out, Fact{"Window", foundBy(inc)})
 	}
 	if inc.Open {
 		out[2].Value = "the data end with the incident"
 	}
 	return out
+}
+
+// foundBy says what a found window rests on, and how far each of its ends may be off.
+func foundBy(inc *analyze.Incident) string {
+	s := fmt.Sprintf("found by %s; begin ± %s", signalName(inc.Lead), FormatSpan(inc.Width))
+	if inc.EndWidth > 0 {
+		s += ", end ± " + FormatSpan(inc.EndWidth)
+	}
+	return s
 }
 
 func incidentOnsets(id string, inc *analyze.Incident) *Table {
