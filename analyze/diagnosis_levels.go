@@ -51,21 +51,45 @@ func (s *rowSource) newLevels(known bool) inSystem {
 
 // count adds a request that stands for several.
 func (l inSystem) count(q *diagRow, known bool, every float64) {
-	front := max(0, q.front())
-	if math.IsNaN(front) {
-		front = 0
-	}
-	switch {
-	case !known:
+	if !known {
 		l.running.fill(q.at, q.at+q.e2e, every)
-	case math.IsNaN(q.queue):
-		if q.outcome != serving.OK {
-			l.waiting.fill(q.at, q.at+q.e2e, every)
-		}
-	default:
-		l.waiting.fill(q.at+front, q.at+front+q.queue, every)
-		l.running.fill(q.at+front+q.queue, q.at+q.e2e, every)
+		return
 	}
+	from, to := q.waits()
+	l.waiting.fill(from, to, every)
+	if !math.IsNaN(q.queue) {
+		l.running.fill(to, q.at+q.e2e, every)
+	}
+}
+
+// waits is when a request waited: until it was scheduled, or given up.
+func (q *diagRow) waits() (from, to float64) {
+	if math.IsNaN(q.queue) {
+		if q.outcome != serving.OK {
+			return q.at, q.at + q.e2e
+		}
+		return q.at, q.at
+	}
+	from = q.at
+	if front := q.front(); front > 0 {
+		from += front
+	}
+	return from, from + q.queue
+}
+
+// waitingIn is how many waited on average in a stretch, which may lie after the
+// last arrival; NaN where queue times are not known.
+func (s *rowSource) waitingIn(from, to float64) float64 {
+	if !s.has[string(serving.Queue)] {
+		return nan
+	}
+	sum := 0.0
+	for i := range s.rows {
+		if a, b := s.rows[i].waits(); b > from && a < to {
+			sum += (min(b, to) - max(a, from)) * s.every
+		}
+	}
+	return sum / (to - from)
 }
 
 // fill adds a stretch: the part of each window that it fills, so that short stays

@@ -156,6 +156,8 @@ type incidentView struct {
 	inc                           *Incident
 	d                             *Diagnosis
 	since, guard, from, to, until float64
+	measured                      bool      // most was looked for
+	most                          *capacity // what the data say the servers can do; nil: not told
 }
 
 // stretches are a source's phases before, during and after; nil where there is

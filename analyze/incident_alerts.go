@@ -264,8 +264,8 @@ func (v *incidentView) prevent(in *Input) {
 			add(Measure{Text: "Try on a bench: " + r.Text, Price: r.Price, Because: "a remedy for " + h.Cause + "; kept only if it holds on the replayed requests below", Cause: h.Cause})
 		}
 	}
-	if rate, _, saturated, ok := v.capacity(); ok && saturated {
-		add(Measure{Text: fmt.Sprintf("Write down the headroom: plan for no more than 70 %% of %s requests/s, and admit no more than that capacity.", number(signif(rate))), Price: "Idle capacity.", Because: "the capacity that the incident measured"})
+	if c := v.capacity(); c.reached() {
+		add(Measure{Text: fmt.Sprintf("Write down the headroom: plan for no more than 70 %% of %s requests/s, and admit no more than that capacity.", number(signif(c.rate()))), Price: "Idle capacity.", Because: "completed while requests waited, from " + v.where(c)})
 	}
 	if slo := v.objective(in); slo != "" {
 		add(Measure{Text: "A regression benchmark around every change of engine, model or settings, with the incident's workload.", Price: "Bench time.", Because: "the baseline's figures as objective",

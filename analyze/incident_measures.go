@@ -111,69 +111,6 @@ func (v *incidentView) queued() bool {
 	return ok && f.Value >= 1
 }
 
-// capacity is what the servers completed while requests waited: all they can.
-// Where nobody waited it is only what they were seen to do.
-func (v *incidentView) capacity() (perSecond, tokens float64, saturated, ok bool) {
-	s, b, i := v.main()
-	if s == nil || !(i.Ended > 0) {
-		return nan, nan, false, false
-	}
-	if v.queued() && v.cause() != "hot_replica" { // whose queue says nothing of the others
-		if s.rows != nil {
-			perSecond, tokens = v.completedWhileWaiting(s.rows)
-			return perSecond, tokens, true, perSecond > 0
-		}
-		return i.Ended / i.seconds(), i.OutputTokens / i.seconds(), true, true
-	}
-	perSecond, tokens = i.Ended/i.seconds(), i.OutputTokens/i.seconds()
-	if b != nil && b.Ended/b.seconds() > perSecond {
-		perSecond, tokens = b.Ended/b.seconds(), b.OutputTokens/b.seconds()
-	}
-	return perSecond, tokens, false, true
-}
-
-// completedWhileWaiting is what was completed in the incident, a second. Of one
-// that lasts to the last arrival what still waited then is part of it, but for
-// the last few, for which the batch is no longer full.
-func (v *incidentView) completedWhileWaiting(c *rowChannel) (perSecond, tokens float64) {
-	var ends []float64
-	for i := range c.rows {
-		if r := &c.rows[i]; r.outcome == serving.OK && r.at+r.e2e >= v.from && (v.inc.Open || r.at+r.e2e < v.to) {
-			ends = append(ends, r.at+r.e2e)
-		}
-	}
-	if len(ends) == 0 {
-		return nan, nan
-	}
-	until := v.to
-	if v.inc.Open {
-		until = max(v.to, spreadOf(ends).P95)
-	}
-	n, out := 0.0, 0.0
-	for i := range c.rows {
-		if r := &c.rows[i]; r.outcome == serving.OK && r.at+r.e2e >= v.from && r.at+r.e2e < until {
-			n += c.every
-			out += r.output * c.every
-		}
-	}
-	return n / (until - v.from), out / (until - v.from)
-}
-
-func (v *incidentView) admission() (Measure, bool) {
-	rate, _, saturated, ok := v.capacity()
-	if !ok {
-		return Measure{}, false
-	}
-	m := Measure{Text: fmt.Sprintf("Admit no more than %s requests/s, with a limit for each client; refuse the rest early.", number(signif(rate))),
-		Price: fmt.Sprintf("What comes above it is refused. Kept for good it caps the service at %s requests/s.", number(signif(rate)))}
-	if saturated {
-		m.Because = fmt.Sprintf("%s requests/s were completed while %s waited on average", number(signif(rate)), number(signif(v.u.facts[rules.WaitingMean].Value)))
-	} else {
-		m.Because = fmt.Sprintf("%s requests/s are the most that was completed", number(signif(rate)))
-	}
-	return m, true
-}
-
 // batchAway names the work that came with the incident, or work whose name says
 // that it can wait.
 func (v *incidentView) batchAway() (Measure, bool) {
@@ -435,34 +372,4 @@ func levelsAt(s *serving.Server, k int) []string {
 		return []string{"no levels"}
 	}
 	return out
-}
-
-// sustainable is the capacity that the incident itself measured.
-func (v *incidentView) sustainable() {
-	rate, tokens, saturated, ok := v.capacity()
-	s, b, i := v.main()
-	if !ok {
-		return
-	}
-	m := Measure{Text: fmt.Sprintf("Sustainable capacity with this workload: at least %s requests/s. Nobody waited for long, so the limit itself was not reached.", number(signif(rate))), Because: s.label}
-	if v.cause() == "hot_replica" {
-		m.Text = fmt.Sprintf("Sustainable capacity with this workload: more than the %s requests/s that were completed, since replicas had room.", number(signif(rate)))
-	}
-	if saturated {
-		m.Text = fmt.Sprintf("Sustainable capacity with the incident's workload: %s requests/s", number(signif(rate)))
-		if !math.IsNaN(tokens) {
-			m.Text += fmt.Sprintf(", %s output tokens/s", number(signif(tokens)))
-		}
-		m.Text += ". That is what was completed while requests waited."
-		if cause := v.cause(); cause == "kv_concurrency" || cause == "kv_giants" {
-			m.Text += " Preempted work was computed twice: without preemptions it is more."
-		}
-		in := i.Requests / i.seconds()
-		m.Because = fmt.Sprintf("%s requests/s arrived (%s)", number(signif(in)), s.label)
-	}
-	if b != nil && b.Requests > 0 {
-		before := b.Requests / b.seconds()
-		m.Because += fmt.Sprintf("; before it %s requests/s arrived, %s of that capacity", number(signif(before)), percent(signif(before/rate)))
-	}
-	v.inc.Analysis = append(v.inc.Analysis, m)
 }
