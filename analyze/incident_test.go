@@ -164,3 +164,23 @@ func TestSkewByShape(t *testing.T) {
 		t.Errorf("remedy %q", s.Remedy())
 	}
 }
+
+// A deploy shortly before the incident is one, one after its begin is none: how far
+// the begin may be off is seconds, not a window of the data.
+func TestDeployBeforeTheIncident(t *testing.T) {
+	for _, c := range []struct {
+		at    float64
+		named bool
+	}{{470, true}, {560, false}} {
+		opt := DefaultOptions()
+		opt.Annotations = []Event{{At: int64(c.at * 1e9), Kind: "deploy", Text: "release 7"}}
+		inc := Value[Incidents](reported(t, &serving.Dataset{Traces: []serving.Requests{stagedTable(queueing())}}, opt)).Incidents[0]
+		i := slices.IndexFunc(inc.Mitigation, func(m Measure) bool { return strings.Contains(m.Text, "release 7") })
+		if i >= 0 != c.named {
+			t.Errorf("a deploy at %g is named: %v, want %v", c.at, i >= 0, c.named)
+		}
+		if i >= 0 && !strings.Contains(inc.Mitigation[i].Because, "30 s before the window's begin ± ") {
+			t.Errorf("because %q", inc.Mitigation[i].Because)
+		}
+	}
+}
