@@ -141,6 +141,10 @@ func (s *source) widened(o onset, all []onset, of map[string]float64) onset {
 	return o
 }
 
+// asBad is the part of a symptom's rise within a stretch that it has to show beside it
+// (judgement): a load that wavers beforehand is no incident.
+const asBad = 0.7
+
 // adds reports whether a part of a symptom's stretch is worse than what precedes
 // all of it, and not by a small part of what it is within the stretch it is added to.
 func (s *source) adds(f, o onset, from, to float64) bool {
@@ -150,7 +154,7 @@ func (s *source) adds(f, o onset, from, to float64) bool {
 	}
 	r := signalRules[slices.IndexFunc(signalRules, func(r signalRule) bool { return r.name == f.signal })]
 	base, part, within := level(s.phase(0, f.guard)), level(s.phase(from, to)), level(s.phase(max(f.from, o.from), min(f.to, o.to)))
-	if !(rise(r, base, part) >= worthwhile*rise(r, base, within)) {
+	if !(rise(r, base, part) >= asBad*rise(r, base, within)) {
 		return false
 	}
 	f.from, f.to = from, to
