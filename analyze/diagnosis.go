@@ -173,7 +173,8 @@ func (u *diagSubject) findIncident() {
 		if s.rows != nil {
 			os = append(os, onsetsOf(s.rows.coarse(), search{})...)
 		}
-		o, ok := s.leadOf(os, s.leadSignals())
+		weights := s.leadSignals()
+		o, ok := s.leadOf(os, weights)
 		if !ok {
 			continue
 		}
