@@ -63,6 +63,9 @@ $(MODULES): templates/package-lock.json templates/package.json templates/.npmrc
 # instead of skipping.
 test: $(BUNDLE) check browser peers
 	VREPORT_REQUIRE_PEERS=1 VREPORT_REQUIRE_CHROMIUM=1 VREPORT_REQUIRE_BUNDLE=1 $(GO) test ./...
+	@# Which loops the tests above were of; VREPORT_REQUIRE_AVX512=1 fails where
+	@# those in assembly were not among them.
+	$(GO) test -count=1 -v -run '^TestLoops$$' ./ingest/wide
 	@# What processors without AVX-512 do.
 	$(GO) test -tags purego ./ingest/wide ./ingest/column ./ingest/trace ./analyze/cube
 
@@ -77,7 +80,8 @@ check:
 browser:
 	@.ci/install-chromium
 
-# DuckDB, ClickHouse and SQL grammars, for the tests of vreport sql alone.
+# DuckDB, ClickHouse and SQL grammars, for the tests of vreport sql; DuckDB for
+# those of Parquet files, too.
 peers: $(PEERS)
 
 $(PEERS): .ci/peers/package-lock.json .ci/peers/package.json .ci/peers/.npmrc

@@ -18,15 +18,26 @@ import (
 	"github.com/vreport/vreport/ingest/serving"
 )
 
+// peers returns the folder where DuckDB is; without it the test is skipped, or
+// fails where VREPORT_REQUIRE_PEERS asks for it, as make test does.
+func peers(t *testing.T) string {
+	t.Helper()
+	const dir = "../../.ci/peers"
+	_, node := exec.LookPath("node")
+	if _, err := os.Stat(filepath.Join(dir, "node_modules/@duckdb/node-api")); err != nil || node != nil {
+		if os.Getenv("VREPORT_REQUIRE_PEERS") != "" {
+			t.Fatal("DuckDB is not installed (make peers)")
+		}
+		t.Skip("DuckDB is not installed (make peers)")
+	}
+	return dir
+}
+
 // duckdb runs SQL statements in DuckDB and returns the first column of each
-// result as text, "null" for a null. VREPORT_DUCKDB names a directory where
-// `npm install @duckdb/node-api` was run; without it the test is skipped.
+// result as text, "null" for a null.
 func duckdb(t *testing.T, statements []string) []answer {
 	t.Helper()
-	dir := os.Getenv("VREPORT_DUCKDB")
-	if dir == "" {
-		t.Skip("VREPORT_DUCKDB is not set")
-	}
+	dir := peers(t)
 	const script = `
 import { DuckDBInstance } from '@duckdb/node-api';
 import { readFileSync } from 'fs';

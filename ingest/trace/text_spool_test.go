@@ -184,7 +184,7 @@ func TestSpoolSentinel(t *testing.T) {
 		"a,2026-03-01T00:00:00Z,2026-03-01T00:00:03Z,2026-03-01T00:00:03Z,g,acompletion,openai,1\n"+
 		"b,2026-03-01T00:00:00Z,2026-03-01T00:00:03Z,2026-03-01T00:00:01Z,g,acompletion,openai,1\n")
 	if tb.oneWay < 0 {
-		t.Skip("not recognized: ", tb.Dialect())
+		t.Fatal("not recognized: ", tb.Dialect())
 	}
 	collect(t, tb, "model")
 	got := collect(t, tb, "ttft")

@@ -8,9 +8,31 @@ import (
 	"math/big"
 	"math/bits"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"testing"
 )
+
+// missing skips a test, or fails it where VREPORT_REQUIRE_AVX512 asks for it.
+func missing(t testing.TB, what any) {
+	t.Helper()
+	if os.Getenv("VREPORT_REQUIRE_AVX512") != "" {
+		t.Fatal(what)
+	}
+	t.Skip(what)
+}
+
+// TestLoops says which loops the other tests are of: make test prints it, so that
+// nobody takes a pass on a processor without AVX-512 for one of the assembly.
+func TestLoops(t *testing.T) {
+	switch {
+	case !has:
+		missing(t, "this processor has no AVX-512: the loops in Go are tested, those in assembly are not")
+	case !hasTally:
+		missing(t, "this processor has no AVX-512 IFMA: the loops in assembly are tested, but not that of Tally")
+	}
+	t.Log("this processor has AVX-512 with IFMA: all loops are tested, in Go and in assembly")
+}
 
 // odd are values at which loops may differ.
 var odd = []float64{0, math.Copysign(0, -1), math.NaN(), math.Float64frombits(0xfff8000000000001), math.Inf(1), math.Inf(-1), -1, 1, 1023.9999999999999, 1024,
@@ -35,7 +57,7 @@ func values(r *rand.Rand, n int) []float64 {
 func both[T any](t *testing.T, loop func() T) (wide, narrow T) {
 	t.Helper()
 	if !has {
-		t.Skip("this processor has no AVX-512")
+		missing(t, "this processor has no AVX-512")
 	}
 	wide = loop()
 	defer func(h, t bool) { has, hasTally = h, t }(has, hasTally)
