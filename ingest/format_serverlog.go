@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/vreport/vreport/ingest/serverlog"
+	"github.com/vreport/vreport/ingest/serving"
 )
 
 // formatServerLog comes last: another format may hold a line that looks like a
@@ -25,4 +26,12 @@ var formatServerLog = &Format{
 		l.events, err = serverlog.Decode(ctx, p.path, r, p.in)
 		return err
 	},
+}
+
+// noteTimes says what was assumed of the times of a log's events. Where the log
+// has series, too, they say it.
+func noteTimes(in *serving.Input, l *loaded) {
+	if e := l.events; e != nil && len(l.servers) == 0 && len(e.Events)+len(e.Answers) > 0 && e.Assumed != "" {
+		addNote(in, e.Assumed)
+	}
 }

@@ -173,6 +173,7 @@ func decode(ctx context.Context, p *probe, l *loaded) error {
 			addProblem(p.in, problemOf(p.path, err))
 			addNote(p.in, "could not be read")
 		}
+		noteTimes(p.in, l)
 		return nil
 	}
 	if len(p.head) == 0 {

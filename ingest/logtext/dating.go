@@ -17,7 +17,8 @@ type dating struct {
 	full bool // whole dates
 	year int  // of dates without one; 0 not known
 	near time.Time
-	rule string
+
+	assumed string // for readers: what the stamps do not say themselves; "" for nothing
 }
 
 // dating finds the rule for a log from stamps of it.
@@ -30,16 +31,21 @@ func (c *Calendar) dating(like []Stamp) dating {
 	if !full && !yearless {
 		for _, s := range like { // a log of several loggers
 			if !s.full.IsZero() {
-				return dating{ok: true, full: true, near: s.full, rule: "the times in the log"}
+				return dating{ok: true, full: true, near: s.full, assumed: "some times in the log name no year or no zone: the year is that of the others, the zone taken as UTC"}
 			}
 		}
 		return dating{}
 	}
 	ns, relative, rule := c.Instants(like)
-	d := dating{ok: true, full: full, rule: rule}
+	d := dating{ok: true, full: full}
+	if rule != timesInLog {
+		d.assumed = rule
+	}
 	switch {
 	case relative:
 		d.near = like[0].yearless
+		// Unlike series, events may get a year from the other files.
+		d.assumed = "the times in the log, which name no year and no zone: the year is that of the other files, where they say one, the zone taken as UTC"
 	default:
 		d.near = time.Unix(0, ns[0]).UTC()
 		d.year = d.near.Year()

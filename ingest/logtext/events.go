@@ -198,7 +198,7 @@ func (e *Events) Log(like []Stamp) *serving.EventLog {
 		}
 		d = e.Cal.dating(like)
 	}
-	out.Timed, out.Yearless, out.TimeRule = d.ok, d.ok && d.year == 0 && !d.full, d.rule
+	out.Timed, out.Yearless, out.Assumed = d.ok, d.ok && d.year == 0 && !d.full, d.assumed
 	if d.ok {
 		out.From, out.To = d.instant(e.first), d.instant(e.stamp())
 		out.From, out.To = min(out.From, out.To), max(out.From, out.To)

@@ -77,7 +77,7 @@ func TestEventOfALine(t *testing.T) {
 			at -= instant(t, "2026-01-01T00:00:00Z") - int64(24*time.Hour) // 2000 was a leap year
 		}
 		if got := e.At; time.Duration(got-at).Abs() >= time.Second {
-			t.Errorf("%s: at %v, want %v (%s)", c.name, time.Unix(0, got).UTC(), c.at, l.TimeRule)
+			t.Errorf("%s: at %v, want %v (%s)", c.name, time.Unix(0, got).UTC(), c.at, l.Assumed)
 		}
 	}
 }

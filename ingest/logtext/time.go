@@ -141,6 +141,9 @@ func datesIn(s string) []time.Time {
 	return out
 }
 
+// timesInLog is the rule of times that say all of it: date, time and zone.
+const timesInLog = "the times in the log"
+
 // Instants turns the stamps of an engine's lines, in the order of the file,
 // into nanoseconds, and says by what rule. relative says that the instants are
 // counted from the first line, or are an order alone.
@@ -158,9 +161,9 @@ func (c *Calendar) Instants(stamps []Stamp) (ns []int64, relative bool, rule str
 			ns[i] = s.full.UnixNano()
 		}
 		if zoned {
-			return ns, false, "the times in the log"
+			return ns, false, timesInLog
 		}
-		return ns, false, "the times in the log, which name no zone: taken as UTC"
+		return ns, false, timesInLog + ", which name no zone: taken as UTC"
 	case yearless:
 		years := wraps(stamps)
 		first, from := c.year(stamps, years)
