@@ -448,6 +448,9 @@ func (f *ceilingFinder) setHardware(c *Ceiling, s *subject) {
 	c.setMachine(s)
 }
 
+// fromFile says of a number of GPUs that the file of the runs states it.
+const fromFile = "the file"
+
 func (f *ceilingFinder) setGPUs(c *Ceiling, s *subject) {
 	typed := 0
 	if f.in.Opt.Hardware != nil {
@@ -456,7 +459,7 @@ func (f *ceilingFinder) setGPUs(c *Ceiling, s *subject) {
 	file := s.facts.gpus
 	switch {
 	case typed > 0 && file > 0 && typed != file && f.mixed:
-		c.GPUs, c.GPUsFrom = serving.Some(file), "the file"
+		c.GPUs, c.GPUsFrom = serving.Some(file), fromFile
 		c.Assumptions = append(c.Assumptions, fmt.Sprintf("%d GPUs as the file says, not the %d of --hardware: the runs differ in their number", file, typed))
 	case typed > 0:
 		c.GPUs, c.GPUsFrom = serving.Some(typed), "--hardware"
@@ -464,7 +467,7 @@ func (f *ceilingFinder) setGPUs(c *Ceiling, s *subject) {
 			c.Findings = append(c.Findings, fmt.Sprintf("--hardware says %d GPUs, the files %d: the former is taken. If it is wrong, so is every figure here.", typed, file))
 		}
 	case file > 0:
-		c.GPUs, c.GPUsFrom = serving.Some(file), "the file"
+		c.GPUs, c.GPUsFrom = serving.Some(file), fromFile
 	default:
 		name := "h100-sxm"
 		if c.GPU != nil {

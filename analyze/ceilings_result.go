@@ -19,7 +19,7 @@ type Ceiling struct {
 	Model    *ceiling.Model   // nil where it is not known
 	GPU      *ceiling.GPU     // nil where it is not known
 	GPUs     serving.Opt[int] // of all replicas; never assumed
-	GPUsFrom string
+	GPUsFrom string           // what says their number: fromFile or "--hardware"
 	Machine  *ceiling.Machine // nil where GPU or number is not known
 	Name     string           // of the model as the files have it
 
@@ -91,7 +91,7 @@ type StepLine struct {
 	Refused      string               // why it is not taken for a line; "" where it is
 	Effective    serving.Opt[float64] // bytes/s at which the weights are read
 	EffectiveOf  serving.Opt[float64] // share of the peak
-	BatchMeasure string
+	BatchMeasure string               // what the batch is, and how it is told
 }
 
 // A CeilingLevel is one load level measured against the bound.

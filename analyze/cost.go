@@ -18,7 +18,7 @@ type Cost struct {
 type CostRow struct {
 	Run             *RunStats
 	GPUs            int
-	GPUsFrom        string
+	GPUsFrom        string               // what says their number: "--hardware", or where in which file the run stands
 	PerHour         float64              // of all GPUs
 	PerMillionOut   serving.Opt[float64] // a million output tokens
 	PerMillionTotal serving.Opt[float64] // a million prompt and output tokens
@@ -50,6 +50,9 @@ func runCost(_ context.Context, in *Input, rep *Report) (any, []string, error) {
 			continue
 		}
 		row := CostRow{Run: r, GPUs: c.GPUs.V, GPUsFrom: c.GPUsFrom, PerHour: p.PerGPUHour * float64(c.GPUs.V)}
+		if c.GPUsFrom == fromFile {
+			row.GPUsFrom = r.Run.Source.String()
+		}
 		row.PerMillionOut, row.PerMillionTotal = perMillion(row.PerHour, r.Throughput.Output), perMillion(row.PerHour, r.Throughput.Total)
 		if row.PerMillionOut.OK || row.PerMillionTotal.OK {
 			out.Rows = append(out.Rows, row)

@@ -137,6 +137,7 @@ type wireCost struct {
 type wireCostRow struct {
 	Run      string   `json:"run"`
 	GPUs     int      `json:"gpus"`
+	GPUsFrom string   `json:"gpus_from,omitempty"`
 	PerHour  *float64 `json:"per_hour"`
 	PerOut   *float64 `json:"per_million_output_tokens,omitempty"`
 	PerTotal *float64 `json:"per_million_total_tokens,omitempty"`
@@ -242,7 +243,7 @@ func newWireAdvice(a analyze.Advice) wireAdvice {
 func newWireCost(c *analyze.Cost) *wireCost {
 	w := &wireCost{Currency: c.Price.Currency, PerGPUHour: wireFloat(c.Price.PerGPUHour), Rows: []wireCostRow{}}
 	for _, r := range c.Rows {
-		w.Rows = append(w.Rows, wireCostRow{r.Run.Run.ID, r.GPUs, wireFloat(r.PerHour), wireNumber(r.PerMillionOut), wireNumber(r.PerMillionTotal)})
+		w.Rows = append(w.Rows, wireCostRow{r.Run.Run.ID, r.GPUs, r.GPUsFrom, wireFloat(r.PerHour), wireNumber(r.PerMillionOut), wireNumber(r.PerMillionTotal)})
 	}
 	for i, k := range c.Capacity {
 		if i == 0 {

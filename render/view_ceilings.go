@@ -115,7 +115,11 @@ func ceilingSub(c *analyze.Ceiling) string {
 		if c.GPUs.OK {
 			s = FormatCount(int64(c.GPUs.V)) + " × " + s
 		}
-		s += fmt.Sprintf(" (%s, %s/s each; %s)", FormatBytes(c.GPU.Memory), FormatBytes(c.GPU.Bandwidth), c.GPU.Source)
+		s += fmt.Sprintf(" (%s, %s/s each; %s", FormatBytes(c.GPU.Memory), FormatBytes(c.GPU.Bandwidth), c.GPU.Source)
+		if c.GPUsFrom != "" {
+			s += "; their number from " + c.GPUsFrom
+		}
+		s += ")"
 		parts = append(parts, s)
 	}
 	if m := c.Machine; m != nil && (m.Replicas > 1 || m.Stages > 1) {
@@ -163,7 +167,7 @@ func boundsTable(id string, c *analyze.Ceiling) *Table {
 	}
 	if l := c.Line; l != nil && l.Refused == "" {
 		add("Measured step time", fmt.Sprintf("%s + %s × batch", FormatValue(serving.Seconds, serving.Some(l.T0)), FormatValue(serving.Seconds, serving.Some(l.T1))), "",
-			fmt.Sprintf("least squares over %d levels, relative residual %s", l.N, FormatShare(l.Residual)))
+			fmt.Sprintf("least squares over %d levels, relative residual %s; batch: %s", l.N, FormatShare(l.Residual), l.BatchMeasure))
 		if l.Effective.OK {
 			s := FormatBytes(l.Effective.V) + "/s"
 			if l.EffectiveOf.OK {

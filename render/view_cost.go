@@ -24,10 +24,10 @@ func viewCost(_ *pageContext, value any) (any, error) {
 		v.Capacity = append(v.Capacity, fmt.Sprintf("%s: %s a million output tokens at the capacity under the objectives (level %s).", k.Sweep.Label, money(c.Price, k.PerMillionOut), k.Level))
 	}
 	v.Table = &Table{ID: "cost-runs", Caption: "Cost of a million tokens, run by run", Sortable: true,
-		Head: []Head{col("Run"), col("Load"), numCol("GPUs", "", ""), numCol("an hour", c.Price.Currency, c.Price.Currency), numCol("output", "tok/s", "tok/s"),
+		Head: []Head{col("Run"), col("Load"), numCol("GPUs", "", ""), col("GPUs from"), numCol("an hour", c.Price.Currency, c.Price.Currency), numCol("output", "tok/s", "tok/s"),
 			numCol("million output tokens", c.Price.Currency, c.Price.Currency), numCol("million tokens", c.Price.Currency, c.Price.Currency)}}
 	for _, r := range c.Rows {
-		v.Table.Rows = append(v.Table.Rows, Row{Cells: []Cell{text(r.Run.Run.Label), text(FormatLoad(r.Run.Run.Load, r.Run.Counts.Sent)), number(FormatCount(int64(r.GPUs)), fmt.Sprint(r.GPUs)),
+		v.Table.Rows = append(v.Table.Rows, Row{Cells: []Cell{text(r.Run.Run.Label), text(FormatLoad(r.Run.Run.Load, r.Run.Counts.Sent)), number(FormatCount(int64(r.GPUs)), fmt.Sprint(r.GPUs)), wrapped(r.GPUsFrom),
 			amountCell(serving.Some(r.PerHour)), rateCell(r.Run.Throughput.Output), amountCell(r.PerMillionOut), amountCell(r.PerMillionTotal)}})
 	}
 	return &v, nil

@@ -226,6 +226,7 @@ func TestParseHardware(t *testing.T) {
 		"card:1,bandwidth=1TB/s":  "has no memory",
 		"card:1,memory=48TFLOP/s": "memory:",
 		"card:1,speed=3":          "is no field of hardware",
+		"card:1,memory=48GB,bandwidth=864GB/s,tdp=350W": `"tdp" is no field of hardware, want one of memory`, // no figure is made of it
 	} {
 		_, err := ParseHardware(in, nil)
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -24,8 +24,6 @@ type GPU struct {
 	Bandwidth float64            // of memory, bytes/s
 	FLOPS     map[string]float64 // dense FLOP/s by type: bf16, fp16, fp8, fp4, int8
 	Link      string             // to its neighbours: nvlink, nvlink-bridge, pcie, infinity-fabric, ethernet, ici, …; "" unknown
-	LinkBytes float64            // of the link, bytes/s, both directions; 0 unknown
-	TDP       float64            // watts; 0 unknown
 	Source    string             // where the figures are from
 
 	match []string // device names, in words
@@ -72,8 +70,6 @@ type catalogued struct {
 	Bandwidth float64            `json:"bandwidth_gb_s"`
 	TFLOPS    map[string]float64 `json:"tflops"`
 	Link      string             `json:"link"`
-	LinkGB    float64            `json:"link_gb_s"`
-	TDP       float64            `json:"tdp_w"`
 	Source    string             `json:"source"`
 	Match     []string           `json:"match"`
 }
@@ -89,7 +85,7 @@ var readGPUs = sync.OnceValue(func() []GPU {
 	out := make([]GPU, 0, len(list))
 	for _, c := range list {
 		g := GPU{Name: c.Name, Title: c.Title, Memory: c.MemoryGB * 1e9, Bandwidth: c.Bandwidth * 1e9, FLOPS: map[string]float64{},
-			Link: c.Link, LinkBytes: c.LinkGB * 1e9, TDP: c.TDP, Source: c.Source, match: c.Match}
+			Link: c.Link, Source: c.Source, match: c.Match}
 		for k, v := range c.TFLOPS {
 			g.FLOPS[k] = v * 1e12
 		}
@@ -203,7 +199,7 @@ func within(words, part []string) bool {
 }
 
 // hardwareFields are the fields of an entry of a user's own.
-var hardwareFields = []string{"memory", "bandwidth", "bf16", "fp16", "fp8", "fp4", "int8", "link", "link_bandwidth", "tdp", "source"}
+var hardwareFields = []string{"memory", "bandwidth", "bf16", "fp16", "fp8", "fp4", "int8", "link", "source"}
 
 // HardwareFields lists what an entry of one's own may say.
 func HardwareFields() []string { return slices.Clone(hardwareFields) }
@@ -245,12 +241,8 @@ func (g *GPU) Set(field string) error {
 		g.Memory, err = parseAmount(value, "b", "48GB")
 	case "bandwidth":
 		g.Bandwidth, err = parseAmount(value, "b/s", "864GB/s")
-	case "link_bandwidth":
-		g.LinkBytes, err = parseAmount(value, "b/s", "900GB/s")
 	case "bf16", "fp16", "fp8", "fp4", "int8":
 		g.FLOPS[name], err = parseAmount(value, "flop/s", "362TFLOP/s")
-	case "tdp":
-		g.TDP, err = parseAmount(value, "w", "350W")
 	case "link":
 		g.Link = strings.ToLower(value)
 	case "source":
