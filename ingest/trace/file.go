@@ -111,27 +111,14 @@ func (o *opened) checkColumn(l *leaf) error {
 	return nil
 }
 
-// A looker looks at some of the values of a column.
-type looker interface {
-	sample(f *opened, l *leaf) (lo, hi float64, ok bool)
-	isLabel(name string) bool
-}
-
-// A blind looker sees nothing: the names are enough.
-type blind struct{}
-
-func (blind) sample(*opened, *leaf) (lo, hi float64, ok bool) { return 0, 0, false }
-func (blind) isLabel(string) bool                             { return false }
-
-// raws describes the columns of all files of a table as one list, and where
-// each lies in each file. A column that is missing in a file is null there; one
-// that changes its type is an error.
-func raws(files []*opened, look looker) ([]column.Raw, error) {
+// raws describes the columns of all files of the table as one list. A column that
+// is missing in a file is null there; one that changes its type is an error.
+func (t *Table) raws() ([]column.Raw, error) {
 	var out []column.Raw
 	at := map[string]int{}
 	from := map[string]*leaf{}
 	owner := map[string]*opened{}
-	for _, f := range files {
+	for _, f := range t.files {
 		for i := range f.leaves {
 			l := &f.leaves[i]
 			if f.byName[l.name] != l {
@@ -148,22 +135,20 @@ func raws(files []*opened, look looker) ([]column.Raw, error) {
 			}
 			at[l.name], from[l.name], owner[l.name] = len(out), l, f
 			out = append(out, column.Raw{Name: l.name, Kind: l.kind, Unit: l.unit, Local: l.local, Path: f.steps(l),
-				Range: func() (lo, hi float64, ok bool) { return look.sample(f, l) }})
+				Range: func() (lo, hi float64, ok bool) { return t.sample(f, l) }})
 			if name := l.name; mayLabel(l.kind) {
-				out[len(out)-1].Label = func() bool { return look.isLabel(name) }
+				out[len(out)-1].Label = func() bool { return t.isLabel(name) }
 			}
 		}
 	}
-	for _, f := range files {
-		for _, t := range f.Partition {
-			if _, ok := at[t.Dim]; ok {
-				if from[t.Dim] != nil {
-					continue // the column in the file wins
-				}
-				continue
+	for _, f := range t.files {
+		for _, p := range f.Partition {
+			dim := p.Dim
+			if _, ok := at[dim]; ok {
+				continue // a column in a file wins
 			}
-			at[t.Dim] = len(out)
-			out = append(out, column.Raw{Name: t.Dim, Kind: column.Text, Dir: true, Label: func() bool { return partitionLabel(files, t.Dim) }})
+			at[dim] = len(out)
+			out = append(out, column.Raw{Name: dim, Kind: column.Text, Dir: true, Label: func() bool { return partitionLabel(t.files, dim) }})
 		}
 	}
 	return out, nil

@@ -242,7 +242,6 @@ func tryOpen(t *testing.T, what string, b []byte, opt Options) (c cost) {
 	}
 	_, err := SchemaOf(fileIn("f.parquet", b))
 	named(err)
-	named(IsTrace(fileIn("f.parquet", b)))
 	ctx, cancel := context.WithTimeout(context.Background(), mutantTime)
 	defer cancel()
 	tb, err := Open(ctx, []File{fileIn("f.parquet", b)}, opt)

@@ -91,28 +91,6 @@ func Open(ctx context.Context, files []File, opt Options) (*Table, error) {
 	return t, nil
 }
 
-// IsTrace returns nil if a Parquet file is a request trace, or a
-// *serving.FormatError that names what was looked for and what there is.
-func IsTrace(f File, maps ...column.Mapping) error {
-	o, err := openFile(f)
-	if err != nil {
-		return err
-	}
-	rs, err := raws([]*opened{o}, blind{})
-	if err != nil {
-		return err
-	}
-	p, err := column.Resolve(rs, maps)
-	var unit *column.UnitError
-	if errors.As(err, &unit) {
-		return nil // it has the columns; only a unit is missing
-	}
-	if err != nil {
-		return err
-	}
-	return notTrace(p, f.Path)
-}
-
 func notTrace(p *column.Plan, path string) error {
 	if p.IsTrace() {
 		return nil
@@ -125,7 +103,7 @@ func notTrace(p *column.Plan, path string) error {
 
 // resolve makes the plan and checks the columns that it uses.
 func (t *Table) resolve() error {
-	rs, err := raws(t.files, t)
+	rs, err := t.raws()
 	if err != nil {
 		return err
 	}
