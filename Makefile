@@ -4,7 +4,7 @@
 #   make report         from nothing to out/report.html, made from the samples
 #   make test           everything that CI runs
 #   make build          bin/vreport with the chart library inside
-#   make check          format, vet, staticcheck
+#   make check          format, vet, staticcheck, deadcode
 #   make samples        out/samples-full: the whole sample data set, simulated anew
 #   make calibrate      the simulator against a measured sweep, CORPUS=DIR
 #   make study-diagnosis  how often the diagnosis finds what was planted, seeds 101 to 110
@@ -76,6 +76,8 @@ check:
 	@# and pass.
 	@out=$$($(GO) tool -modfile=tools.mod staticcheck ./... 2>&1); status=$$?; test -z "$$out" || echo "$$out"; \
 		case "$$out" in *"matched no packages"*) exit 1;; esac; exit $$status
+	@# What only tests call belongs to them; what nothing calls is deleted.
+	@out=$$($(GO) tool -modfile=tools.mod deadcode ./... 2>&1) && test -z "$$out" || { echo "$$out" >&2; exit 1; }
 
 browser:
 	@.ci/install-chromium

@@ -46,11 +46,6 @@ func FormatValue(u serving.Unit, v serving.Opt[float64]) string {
 	return FormatNumber(v.V)
 }
 
-// FormatMetric formats a value of a request metric in the metric's own unit.
-func FormatMetric(k serving.MetricKey, v serving.Opt[float64]) string {
-	return FormatValue(unitOf(k), v)
-}
-
 // FormatFigure formats a figure by its key, which tells what a rate is of:
 // "requests_per_s" reads "11.57 req/s", "output_tokens_per_s" "1,481 tok/s".
 func FormatFigure(key string, u serving.Unit, v serving.Opt[float64]) string {
@@ -303,11 +298,6 @@ func (s Scale) intervalDecimals(ends []float64) int {
 	return min(max(significant(math.Abs(ends[1]-ends[0])*s.Factor, 2), 0), 6)
 }
 
-// FormatIntervalOf formats the interval of a quantile of a metric.
-func FormatIntervalOf(k serving.MetricKey, q analyze.Quantile) string {
-	return FormatInterval(unitOf(k), q.Lo, q.Hi)
-}
-
 // A Scale prints values that stand together, such as a row or a column of a
 // table, in one unit and with one number of decimals, so that they can be
 // compared by their length. The zero Scale is not useful; see CommonScale.
@@ -497,11 +487,6 @@ func FormatSLO(s serving.SLO) string {
 	}
 	fmt.Fprintf(&b, "%s %s < %s", metricTitle(s.Metric), s.Stat(), FormatLimit(unitOf(s.Metric), s.Limit))
 	return b.String()
-}
-
-// FormatCondition formats a goodput condition: "TTFT ≤ 500 ms".
-func FormatCondition(c serving.Condition) string {
-	return metricTitle(c.Metric) + " ≤ " + FormatLimit(unitOf(c.Metric), c.Limit)
 }
 
 func metricTitle(k serving.MetricKey) string {

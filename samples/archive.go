@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/parquet-go/parquet-go/compress/zstd"
 )
@@ -18,26 +17,6 @@ import (
 //
 //go:embed data/compact.tar.zst
 var committed []byte
-
-// pack makes the archive: no owners, one time, files in the order given.
-func pack(files []file) ([]byte, error) {
-	var b bytes.Buffer
-	w := tar.NewWriter(&b)
-	for _, f := range files {
-		h := &tar.Header{Typeflag: tar.TypeReg, Name: f.path, Size: int64(len(f.data)), Mode: 0o644, ModTime: time.Unix(firstZero, 0).UTC(), Format: tar.FormatUSTAR}
-		if err := w.WriteHeader(h); err != nil {
-			return nil, err
-		}
-		if _, err := w.Write(f.data); err != nil {
-			return nil, err
-		}
-	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	c := &zstd.Codec{Level: zstd.SpeedBestCompression}
-	return c.Encode(nil, b.Bytes())
-}
 
 // unpack lists the files of an archive.
 func unpack(archive []byte) ([]file, error) {

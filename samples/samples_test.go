@@ -1,6 +1,7 @@
 package samples
 
 import (
+	"archive/tar"
 	"bytes"
 	"encoding/json"
 	"flag"
@@ -10,6 +11,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/parquet-go/parquet-go/compress/zstd"
 )
 
 var update = flag.Bool("update", false, "rewrite what is committed: data, truths.jsonl, README.md")
@@ -215,4 +219,24 @@ func TestTrace(t *testing.T) {
 			t.Errorf("no %s among the rows", k)
 		}
 	}
+}
+
+// pack makes the archive: no owners, one time, files in the order given.
+func pack(files []file) ([]byte, error) {
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for _, f := range files {
+		h := &tar.Header{Typeflag: tar.TypeReg, Name: f.path, Size: int64(len(f.data)), Mode: 0o644, ModTime: time.Unix(firstZero, 0).UTC(), Format: tar.FormatUSTAR}
+		if err := w.WriteHeader(h); err != nil {
+			return nil, err
+		}
+		if _, err := w.Write(f.data); err != nil {
+			return nil, err
+		}
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	c := &zstd.Codec{Level: zstd.SpeedBestCompression}
+	return c.Encode(nil, b.Bytes())
 }

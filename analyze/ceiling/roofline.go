@@ -107,16 +107,6 @@ func Pool(m *Model, hw Machine, utilization float64) float64 {
 	return n*hw.GPU.Memory*utilization - m.WeightBytes() - n*Reserve
 }
 
-// Requests is how many requests of a context a pool of so many bytes holds.
-func Requests(m *Model, hw Machine, pool, context float64) float64 {
-	return pool / (m.KVBytes(context, hw.TP) + m.StateBytes())
-}
-
-// PoolTokens is how many tokens of requests of a context a pool holds.
-func PoolTokens(m *Model, hw Machine, pool, context float64) float64 {
-	return Requests(m, hw, pool, context) * context
-}
-
 // LeastGPUs is the smallest tensor-parallel size, a power of two, whose memory
 // holds weights, reserve and one request of a context; 0 where 1024 do not.
 func LeastGPUs(m *Model, g GPU, utilization, context float64) int {

@@ -94,10 +94,10 @@ func testLlama70B(t *testing.T, v *vector) {
 	v.near(t, "one request", OneRequest(m, hw), want["decode_tok_s_b1"])
 	v.near(t, "KV of a token", m.KVPerToken(), want["kv_bytes_per_token"])
 	v.near(t, "budget", Pool(m, hw, in.Util)+float64(hw.GPUs())*Reserve, want["budget_minus_weights"])
-	v.near(t, "tokens of 140e9", PoolTokens(m, hw, 140e9, in.Ctx), want["kv_tokens_if_pool_140e9"])
-	v.near(t, "tokens of 140 GiB", PoolTokens(m, hw, 140<<30, in.Ctx), want["kv_tokens_if_pool_140GiB"])
-	v.near(t, "requests of 140e9", Requests(m, hw, 140e9, in.Ctx), want["reqs_8k_if_140e9"])
-	v.near(t, "requests of 440k tokens", Requests(m, hw, want["pool_bytes_for_440k_tokens"], in.Ctx), want["reqs_8k_if_440k"])
+	v.near(t, "tokens of 140e9", poolTokens(m, hw, 140e9, in.Ctx), want["kv_tokens_if_pool_140e9"])
+	v.near(t, "tokens of 140 GiB", poolTokens(m, hw, 140<<30, in.Ctx), want["kv_tokens_if_pool_140GiB"])
+	v.near(t, "requests of 140e9", requests(m, hw, 140e9, in.Ctx), want["reqs_8k_if_140e9"])
+	v.near(t, "requests of 440k tokens", requests(m, hw, want["pool_bytes_for_440k_tokens"], in.Ctx), want["reqs_8k_if_440k"])
 	v.near(t, "KV of a request", m.KVBytes(in.Ctx, in.GPUs), want["kv_bytes_per_8k_req"])
 	v.near(t, "ridge", Ridge(m, hw), want["ridge_batch"])
 }
@@ -257,10 +257,10 @@ func TestKnownDeployments(t *testing.T) {
 	near("BF16 at TP 8", OneRequest(m, machine(t, "h100-sxm:8")), 189.8, .002)
 	near("ridge", Ridge(m, hw), 295.2, .001)
 	pool := Pool(m, hw, Utilization)
-	if tokens := PoolTokens(m, hw, pool, 8192); tokens < .42e6 || tokens > .46e6 {
+	if tokens := poolTokens(m, hw, pool, 8192); tokens < .42e6 || tokens > .46e6 {
 		t.Errorf("the pool holds %.0f tokens, want 0.42 to 0.46 million", tokens)
 	}
-	if n := Requests(m, hw, pool, 8192); n < 50 || n > 54 {
+	if n := requests(m, hw, pool, 8192); n < 50 || n > 54 {
 		t.Errorf("the pool holds %.1f requests of 8192, want 50 to 54", n)
 	}
 	near("a few GPUs hold it", float64(LeastGPUs(m, hw.GPU, Utilization, 8192)), 4, 0)
@@ -332,4 +332,14 @@ func TestRidgeOfExperts(t *testing.T) {
 	if !(b > 1) || compute(b*.99) >= read(b*.99) || compute(b*1.01) <= read(b*1.01) {
 		t.Errorf("ridge at %g: compute %g, read %g", b, compute(b), read(b))
 	}
+}
+
+// requests is how many requests of a context a pool of so many bytes holds.
+func requests(m *Model, hw Machine, pool, context float64) float64 {
+	return pool / (m.KVBytes(context, hw.TP) + m.StateBytes())
+}
+
+// poolTokens is how many tokens of requests of a context a pool holds.
+func poolTokens(m *Model, hw Machine, pool, context float64) float64 {
+	return requests(m, hw, pool, context) * context
 }

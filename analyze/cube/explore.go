@@ -69,21 +69,13 @@ type ExploredCell struct {
 }
 
 // A Histogram lists the buckets that hold values, ascending. Buckets are
-// numbered as those of the engine with Explored.Bits mantissa bits; BucketBounds has
-// their ranges.
+// numbered as those of the engine with Explored.Bits mantissa bits.
 type Histogram []Bin
 
 // A Bin is a bucket with the number of its values.
 type Bin struct {
 	Bucket uint16
 	N      int64
-}
-
-// BucketBounds returns the range of a bucket with so many mantissa bits, lo ≤ x < hi;
-// the bucket of zero is [0, 0].
-func BucketBounds(bits uint, bucket uint16) (lo, hi float64) {
-	l := newScale(bits)
-	return l.bounds(bucket)
 }
 
 // coarser returns the number that a bucket has with fewer mantissa bits.

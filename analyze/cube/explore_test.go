@@ -99,7 +99,8 @@ func checkHistogram(t *testing.T, src *memory, p *Plan, c *Cube, rows []record, 
 	}
 	total := int64(0)
 	for i, b := range h {
-		lo, hi := BucketBounds(c.Explored.Bits, b.Bucket)
+		l := newScale(c.Explored.Bits)
+		lo, hi := l.bounds(b.Bucket)
 		n := int64(0)
 		for _, v := range values {
 			n += int64(b2i(lo <= v && (v < hi || v == lo)))

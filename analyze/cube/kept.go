@@ -138,21 +138,8 @@ func (k *keptSlots) settle(parts int) (with, without []int) {
 	return with, without
 }
 
-// slotsOf returns where the rows of a chunk belong in a family; those without a
+// slots sets where consecutive rows of a part belong in a family; those without a
 // note are of no leaf.
-func (k *keptSlots) slotsOf(dst []uint16, c *chunk, part, family int) []uint16 {
-	dst = sized(dst, c.n)
-	for i, r := range c.runs {
-		end := c.n
-		if i+1 < len(c.runs) {
-			end = c.runs[i+1].at
-		}
-		k.slots(dst[r.at:end], part, family, r.row)
-	}
-	return dst
-}
-
-// slots is slotsOf for consecutive rows.
 func (k *keptSlots) slots(dst []uint16, part, family int, row int64) {
 	pieces := k.parts[part].pieces
 	i := sort.Search(len(pieces), func(i int) bool { return pieces[i].row+int64(pieces[i].n) > row })

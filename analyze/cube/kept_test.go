@@ -75,3 +75,16 @@ func TestSlots(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
+
+// slotsOf is slots for the rows of a chunk.
+func (k *keptSlots) slotsOf(dst []uint16, c *chunk, part, family int) []uint16 {
+	dst = sized(dst, c.n)
+	for i, r := range c.runs {
+		end := c.n
+		if i+1 < len(c.runs) {
+			end = c.runs[i+1].at
+		}
+		k.slots(dst[r.at:end], part, family, r.row)
+	}
+	return dst
+}

@@ -291,7 +291,7 @@ func referenceSummary(plan *Plan, k serving.MetricKey, rows []record, timed bool
 					}
 				}
 			}
-			if r := stat.ACF(y, 1); !math.IsNaN(r) {
+			if r := acf1(y); !math.IsNaN(r) {
 				q.ACF1 = serving.Some(r)
 			}
 		}
@@ -303,4 +303,16 @@ func referenceSummary(plan *Plan, k serving.MetricKey, rows []record, timed bool
 		}
 	}
 	return s
+}
+
+// acf1 is the lag-1 autocorrelation of a series, by its definition.
+func acf1(y []float64) float64 {
+	m, num, den := stat.Sum(y)/float64(len(y)), 0.0, 0.0
+	for t, v := range y {
+		den += (v - m) * (v - m)
+		if t > 0 {
+			num += (v - m) * (y[t-1] - m)
+		}
+	}
+	return num / den // NaN of a constant series
 }

@@ -73,7 +73,7 @@ func TestStatAgreesWithTheEngine(t *testing.T) {
 				t.Errorf("seed %d, %d scrapes: %s is %v, the engine says %v", seed, n, what, ours, theirs)
 			}
 		}
-		inc, resets := stat.Increase(counter)
+		inc, resets := stat.IncreaseAcross(counter, nil)
 		// The window is 1 ms longer than the samples reach: the engine adds that
 		// millisecond's share unless the counter would have begun below zero.
 		theirs := ask("increase(x_total["+window+"])", false)
@@ -83,14 +83,14 @@ func TestStatAgreesWithTheEngine(t *testing.T) {
 		}
 		same("the number of restarts", float64(resets), ask("resets(x_total["+window+"])", false))
 		for i := 1; i < n; i++ {
-			one, _ := stat.Increase(counter[i-1 : i+1])
+			one, _ := stat.IncreaseAcross(counter[i-1:i+1], nil)
 			got, _, err := db.Instant(t.Context(), "irate(x_total[16s])", start.Add(time.Duration(i)*step))
 			if err != nil || len(got) != 1 {
 				t.Fatal(got, err)
 			}
 			same("an increase between two scrapes", one/step.Seconds(), got[0].V[0])
 		}
-		delta, _ := stat.BucketDelta(bounds, rows)
+		delta, _ := stat.BucketDeltaAcross(bounds, rows, nil)
 		for _, q := range []float64{0, 0.5, 0.9, 0.99, 1} {
 			// A restart that not every bucket shows is seen by stat, which looks at
 			// the histogram; the engine looks at one bucket at a time.

@@ -25,7 +25,7 @@ func TestDocsHaveTheRules(t *testing.T) {
 	if !ok || !ok2 {
 		t.Fatalf("%s lacks %q", doc, from)
 	}
-	want := "\n" + Markdown(Table)
+	want := "\n" + markdown(Table)
 	if old == want {
 		return
 	}

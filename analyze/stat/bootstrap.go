@@ -5,8 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // An Interval is a confidence interval of a ratio after / before, by resampling.
@@ -149,53 +147,4 @@ func (r *resampler) read(ps, out []float64) {
 		}
 		out[i] = v
 	}
-}
-
-// BCa is the bias-corrected and accelerated bootstrap interval of a smooth
-// statistic such as a mean (not of a quantile, see BootstrapQuantiles), from its
-// value, its resampled values, and its jackknife values (each value left out in
-// turn). Both ends are type 1 quantiles of the resampled values.
-//
-// Source: Efron, Better Bootstrap Confidence Intervals (1987).
-func BCa(theta float64, resampled, jackknife []float64, conf float64) (lo, hi float64) {
-	b := slices.Clone(resampled)
-	slices.Sort(b)
-	z0, a := bcaBias(theta, b), bcaAcceleration(jackknife)
-	end := func(z float64) float64 {
-		return inverted(b, distuv.UnitNormal.CDF(z0+(z0+z)/(1-a*(z0+z))))
-	}
-	z := distuv.UnitNormal.Quantile((1 + conf) / 2)
-	return end(-z), end(z)
-}
-
-func bcaBias(theta float64, resampled []float64) float64 {
-	less := 0.0
-	for _, v := range resampled {
-		switch {
-		case v < theta:
-			less++
-		case v == theta:
-			less += 0.5
-		}
-	}
-	return distuv.UnitNormal.Quantile(less / float64(len(resampled)))
-}
-
-func bcaAcceleration(jackknife []float64) float64 {
-	mean := Sum(jackknife) / float64(len(jackknife))
-	squares, cubes := 0.0, 0.0
-	for _, v := range jackknife {
-		d := mean - v
-		squares, cubes = squares+d*d, cubes+d*d*d
-	}
-	if squares == 0 {
-		return 0
-	}
-	return cubes / (6 * math.Pow(squares, 1.5))
-}
-
-// inverted is the type 1 quantile.
-func inverted(sorted []float64, p float64) float64 {
-	k := int(math.Ceil(p*float64(len(sorted))-1e-9)) - 1
-	return sorted[min(max(k, 0), len(sorted)-1)]
 }

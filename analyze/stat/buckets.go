@@ -14,18 +14,12 @@ type Buckets struct {
 	Cum    []float64
 }
 
-// BucketDelta returns how many observations fell at or below each bound between
-// the first and the last row of cumulative counts, and how often the process
+// BucketDeltaAcross returns how many observations fell at or below each bound
+// between the first and the last row of cumulative counts, and how often the process
 // restarted in between. A nil row, or a NaN in one, is a scrape without it. The
 // histogram restarts as a whole: where any bucket fell, every bucket began again
-// at zero, even those that have already grown past their old count. With fewer
-// than two rows the delta is nil.
-func BucketDelta(bounds []float64, rows [][]float64) (delta []float64, resets int) {
-	return BucketDeltaAcross(bounds, rows, nil)
-}
-
-// BucketDeltaAcross is BucketDelta where restarts are known from elsewhere; see
-// IncreaseAcross.
+// at zero, even those that have already grown past their old count. Restarts may be
+// known from elsewhere, see IncreaseAcross. With fewer than two rows the delta is nil.
 func BucketDeltaAcross(bounds []float64, rows [][]float64, restarted func(i int) bool) (delta []float64, resets int) {
 	sum := make([]float64, len(bounds))
 	last := make([]float64, len(bounds))
@@ -174,39 +168,6 @@ func isRegular(bounds, cum []float64) bool {
 		}
 	}
 	return true
-}
-
-// A BucketShare is the share of observations within a limit: it is in [Lo, Hi],
-// the shares at the bounds around the limit. Estimate is linear in between;
-// beyond the highest finite bound it is Lo.
-type BucketShare struct{ Lo, Hi, Estimate float64 }
-
-// BucketFraction returns the share of observations at or below limit. Without
-// an observation, or without a +Inf bucket to tell how many there were, it
-// returns NaNs.
-func BucketFraction(limit float64, bounds, cum []float64) BucketShare {
-	bounds, cum, _ = regular(bounds, cum)
-	n := len(bounds)
-	if n == 0 || !math.IsInf(bounds[n-1], +1) || !(cum[n-1] > 0) || math.IsNaN(limit) {
-		return BucketShare{math.NaN(), math.NaN(), math.NaN()}
-	}
-	total := cum[n-1]
-	b := sort.Search(n-1, func(i int) bool { return bounds[i] >= limit })
-	hi := cum[b] / total
-	if bounds[b] == limit {
-		return BucketShare{hi, hi, hi}
-	}
-	lo, from := 0.0, 0.0
-	if b > 0 {
-		lo, from = cum[b-1]/total, bounds[b-1]
-	}
-	switch {
-	case b == n-1: // no upper end to interpolate towards
-		return BucketShare{lo, hi, lo}
-	case limit <= from: // below 0, where the first bucket is taken to begin
-		return BucketShare{lo, hi, lo}
-	}
-	return BucketShare{lo, hi, lo + (hi-lo)*(limit-from)/(bounds[b]-from)}
 }
 
 // MergeBuckets adds the histograms of a fleet. Where their bounds differ only

@@ -89,26 +89,6 @@ func TestBucketQuantileOfDamagedHistograms(t *testing.T) {
 	}
 }
 
-func TestBucketFraction(t *testing.T) {
-	for _, c := range []struct{ limit, lo, hi, est float64 }{
-		{0.5, 0.82, 0.82, 0.82},
-		{0.8, 0.93, 0.965, 0.937},
-		{2.0, 0.965, 0.985, 0.9783333333333333},
-		{10.0, 0.999, 1.0, 0.999},
-		{0.05, 0, 0.12, 0.06},
-		{-1, 0, 0.12, 0},
-		{inf, 1, 1, 1},
-	} {
-		got := BucketFraction(c.limit, ttftBounds, ttftCum)
-		if math.Abs(got.Lo-c.lo) > 1e-12 || math.Abs(got.Hi-c.hi) > 1e-12 || math.Abs(got.Estimate-c.est) > 1e-12 {
-			t.Errorf("limit %v: %+v, want %+v", c.limit, got, c)
-		}
-	}
-	if got := BucketFraction(1, []float64{1, 2}, []float64{3, 9}); !math.IsNaN(got.Estimate) {
-		t.Errorf("without +Inf: %+v, want NaN", got)
-	}
-}
-
 func TestMergeBuckets(t *testing.T) {
 	sum, dropped := MergeBuckets(Buckets{repBounds, repA}, Buckets{repBounds, repB}, Buckets{})
 	if dropped != 0 || !slices.Equal(sum.Bounds, repBounds) || !slices.Equal(sum.Cum, []float64{510, 930, 1050, 1120, 1200, 1200}) {
@@ -146,7 +126,7 @@ func TestBucketDelta(t *testing.T) {
 		{"one scrape", [][]float64{{1, 2, 3}}, nil, 0},
 		{"none", [][]float64{nil, nil}, nil, 0},
 	} {
-		delta, resets := BucketDelta(le, c.rows)
+		delta, resets := BucketDeltaAcross(le, c.rows, nil)
 		if !slices.Equal(delta, c.delta) || resets != c.resets {
 			t.Errorf("%s: %v, %d, want %v, %d", c.name, delta, resets, c.delta, c.resets)
 		}

@@ -10,8 +10,8 @@ import (
 // compareTests are the vectors of two sides and of change points.
 var compareTests = map[string]func(t *testing.T, v *vector){
 	"cmp.mwu_hl": testShift, "cmp.mwu_ties": testTies, "cmp.mwu_minp": testMinP, "cmp.runs_welch_log": testWelch,
-	"multi.": testAdjusted, "boot.block": testBlocks, "boot.exact_bca": testBCa, "boot.ratio": testRatio,
-	"mix.kitagawa": testKitagawa, "mix.simpson": testSimpson, "mix.quantile.": testReweight, "mix.prompt_pcts": testPromptMix, "mix.oaxaca": testOaxaca,
+	"multi.": testAdjusted, "boot.block": testBlocks, "boot.ratio": testRatio,
+	"mix.kitagawa": testKitagawa, "mix.simpson": testSimpson, "mix.quantile.": testReweight, "mix.prompt_pcts": testPromptMix,
 	"cp.": testChangePoints,
 }
 
@@ -117,26 +117,6 @@ func spread(x []float64, block int) float64 {
 	return math.Log(b.Hi / b.Lo)
 }
 
-func testBCa(t *testing.T, v *vector) {
-	in, want := read[struct{ X []float64 }, struct{ BCa []float64 }](t, v)
-	var all, jack []float64
-	n := len(in.X)
-	for k := range int(math.Pow(float64(n), float64(n))) {
-		sum := 0.0
-		for i, c := 0, k; i < n; i, c = i+1, c/n {
-			sum += in.X[c%n]
-		}
-		all = append(all, sum/float64(n))
-	}
-	for i := range in.X {
-		rest := slices.Delete(slices.Clone(in.X), i, i+1)
-		jack = append(jack, Sum(rest)/float64(len(rest)))
-	}
-	lo, hi := BCa(Sum(in.X)/float64(n), all, jack, 0.95)
-	v.check(t, "low end", lo, want.BCa[0])
-	v.check(t, "high end", hi, want.BCa[1])
-}
-
 func testRatio(t *testing.T, v *vector) {
 	in, want := read[sides, struct{ Ratio, Lo, Hi float64 }](t, v)
 	got := BootstrapQuantiles(Series{in.Before, 1}, Series{in.After, 1}, []float64{0.95}, 10000, 0.95, 1)[0]
@@ -235,22 +215,6 @@ func testPromptMix(t *testing.T, v *vector) {
 		v.check(t, "p95", Quantile(x, 0.95), want.P95[i])
 		v.check(t, "mean", mean, want.Mean[i])
 	}
-}
-
-func testOaxaca(t *testing.T, v *vector) {
-	_, want := read[struct{}, struct {
-		Before, After          []float64
-		Explained, Unexplained float64
-		Delta                  float64
-	}](t, v)
-	x0, y0 := promptMix(pureMix.Before, 0)
-	x1, y1 := promptMix(pureMix.After, 40)
-	o := Oaxaca(x0, y0, x1, y1)
-	v.check(t, "explained", o.Explained, want.Explained)
-	v.check(t, "unexplained", o.Unexplained, want.Unexplained)
-	v.check(t, "total", o.Explained+o.Unexplained, want.Delta)
-	v.check(t, "slope before", o.Before.Slope, want.Before[1])
-	v.check(t, "level after", o.After.Level, want.After[0])
 }
 
 func testChangePoints(t *testing.T, v *vector) {

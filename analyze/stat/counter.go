@@ -2,20 +2,16 @@ package stat
 
 import "math"
 
-// Increase returns by how much a counter rose from its first to its last value,
-// and how often it fell back. A fall is a restart: the counter began again at
+// IncreaseAcross returns by how much a counter rose from its first to its last value,
+// and how often it began anew. A fall is a restart: the counter began again at
 // zero, so the value after it is all increase (Prometheus' rule for counters,
 // without its extrapolation to the ends of a window). NaN is a scrape without
 // the counter and is bridged. With fewer than two values nothing can be said
 // and the increase is NaN.
-func Increase(values []float64) (inc float64, resets int) {
-	return IncreaseAcross(values, nil)
-}
-
-// IncreaseAcross is Increase where restarts are known from elsewhere: restarted
-// reports that the process began anew between values[i] and the value before
-// it. That matters after a long gap, when the new process may already have
-// counted past the old one and nothing falls.
+//
+// restarted, which may be nil, reports that the process began anew between values[i]
+// and the value before it. That matters after a long gap, when the new process may
+// already have counted past the old one and nothing falls.
 func IncreaseAcross(values []float64, restarted func(i int) bool) (inc float64, resets int) {
 	last, seen, pending := math.NaN(), 0, false
 	for i, v := range values {

@@ -24,9 +24,9 @@ func TestIncrease(t *testing.T) {
 		{"one value", []float64{nan, 3}, nan, 0},
 		{"nothing", nil, nan, 0},
 	} {
-		inc, resets := Increase(c.v)
+		inc, resets := IncreaseAcross(c.v, nil)
 		if !(inc == c.inc || math.IsNaN(inc) && math.IsNaN(c.inc)) || resets != c.resets {
-			t.Errorf("%s: Increase = %v, %d, want %v, %d", c.name, inc, resets, c.inc, c.resets)
+			t.Errorf("%s: increase %v, %d, want %v, %d", c.name, inc, resets, c.inc, c.resets)
 		}
 	}
 }

@@ -84,17 +84,3 @@ func meanOver(x []float64, rows []int) float64 {
 	}
 	return s.value() / float64(len(rows))
 }
-
-// MeanShares splits the change of a mean among its parts: each part's change
-// over the whole's. Means are additive, so what the shares leave to 1 is what no
-// part accounts for. They are NaN where the whole did not change.
-func MeanShares(wholeBefore, wholeAfter float64, before, after []float64) []float64 {
-	out := make([]float64, len(before))
-	for i := range out {
-		out[i] = (after[i] - before[i]) / (wholeAfter - wholeBefore)
-		if wholeAfter == wholeBefore {
-			out[i] = math.NaN()
-		}
-	}
-	return out
-}

@@ -8,29 +8,11 @@ import (
 
 // diagnosisTests are the vectors of decompositions, correlations and scores.
 var diagnosisTests = map[string]func(t *testing.T, v *vector){
-	"diag.mean_decomp": testMeanShares, "diag.tail_decomp.": testTailBand, "diag.corr": testCorrelation,
+	"diag.tail_decomp.": testTailBand, "diag.corr": testCorrelation,
 	"diag.cooccur": testCoOccur, "diag.score": testScore,
 }
 
 func TestDiagnosisVectors(t *testing.T) { runVectors(t, "testdata/diagnosis.json", diagnosisTests) }
-
-func testMeanShares(t *testing.T, v *vector) {
-	type stages struct{ Queue, Prefill []float64 }
-	in, want := read[struct{ Before, After stages }, struct {
-		TTFT    float64 `json:"delta_ttft"`
-		Queue   float64 `json:"delta_queue"`
-		Prefill float64 `json:"delta_prefill"`
-		ShareQ  float64 `json:"share_queue"`
-		ShareP  float64 `json:"share_prefill"`
-	}](t, v)
-	q0, p0, q1, p1 := meanOf(in.Before.Queue), meanOf(in.Before.Prefill), meanOf(in.After.Queue), meanOf(in.After.Prefill)
-	s := MeanShares(q0+p0, q1+p1, []float64{q0, p0}, []float64{q1, p1})
-	v.check(t, "TTFT", q1+p1-q0-p0, want.TTFT)
-	v.check(t, "queue", q1-q0, want.Queue)
-	v.check(t, "prefill", p1-p0, want.Prefill)
-	v.check(t, "share of the queue", s[0], want.ShareQ)
-	v.check(t, "share of prefill", s[1], want.ShareP)
-}
 
 func testTailBand(t *testing.T, v *vector) {
 	type parts struct{ Queue, Prefill, Other float64 }

@@ -110,21 +110,6 @@ func MinN(p, conf float64) int64 {
 // quantile at p has an upper end: p^n <= a.
 func MinNOneSided(p, conf float64) int64 { return powersBelow(p, 1-conf) }
 
-// MinNAny returns the smallest n for which some two-sided interval of the
-// quantile at p has both ends: p^n + (1-p)^n <= a, from the smallest to the
-// largest value.
-func MinNAny(p, conf float64) int64 {
-	a := 1 - conf
-	n := powersBelow(max(p, 1-p), a)
-	if n == math.MaxInt64 {
-		return n
-	}
-	for math.Pow(p, float64(n))+math.Pow(1-p, float64(n)) > a*(1+slack) {
-		n++
-	}
-	return n
-}
-
 // slack keeps a limit like 1-0.95, which is not 0.05 in binary, from moving an
 // answer by one.
 const slack = 1e-9

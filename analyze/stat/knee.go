@@ -135,13 +135,6 @@ func (k *Knees) peak(x []float64, noise float64) Knee {
 	return Knee{N: k.Fit.Peak(), Confidence: Medium, Reason: fmt.Sprintf("residual %.1f %%, a falling end beats a flat one by ΔBIC %.0f, and the fall exceeds the noise of %.1f %%", 100*k.Fit.Residual, k.Fit.DeltaBIC, 100*noise)}
 }
 
-// Saturation returns the saturation knee N* alone, of a sweep in any order;
-// repeats of a level are the same n.
-func Saturation(n, x []float64) Knee {
-	levels, repeats := levelsOf(n, x)
-	return FindKnees(levels, repeats).Saturation
-}
-
 // unreached is a knee that the sweep does not show.
 func unreached(why string, args ...any) Knee {
 	return Knee{N: math.NaN(), Confidence: NotReached, Reason: fmt.Sprintf(why, args...)}
@@ -292,22 +285,6 @@ func PowerKnee(n, x []float64) float64 {
 		return math.NaN()
 	}
 	return n[best]
-}
-
-// levelsOf orders a sweep by load and collects repeats.
-func levelsOf(n, x []float64) (levels []float64, repeats [][]float64) {
-	at := map[float64][]float64{}
-	for i := range n {
-		at[n[i]] = append(at[n[i]], x[i])
-	}
-	for l := range at {
-		levels = append(levels, l)
-	}
-	slices.Sort(levels)
-	for _, l := range levels {
-		repeats = append(repeats, at[l])
-	}
-	return levels, repeats
 }
 
 // usable orders levels by load and leaves out what is no positive number, and

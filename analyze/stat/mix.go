@@ -3,8 +3,6 @@ package stat
 import (
 	"cmp"
 	"slices"
-
-	gonum "gonum.org/v1/gonum/stat"
 )
 
 // A MeanShift splits the change of a mean over slices into what the shares did
@@ -122,28 +120,4 @@ func EffectiveWeight(w []float64) float64 {
 		return 0
 	}
 	return sum * sum / squares
-}
-
-// A Line is a least-squares line.
-type Line struct{ Level, Slope float64 }
-
-// An OaxacaSplit splits a difference of means into what a different x explains,
-// at before's line, and the rest.
-type OaxacaSplit struct {
-	Before, After          Line
-	Explained, Unexplained float64
-}
-
-// Oaxaca is the two-fold Oaxaca-Blinder decomposition of mean(y1) - mean(y0) with
-// before's coefficients, for a figure nearly linear in x, such as the mean TTFT
-// in the uncached prompt tokens.
-func Oaxaca(x0, y0, x1, y1 []float64) OaxacaSplit {
-	var o OaxacaSplit
-	o.Before.Level, o.Before.Slope = gonum.LinearRegression(x0, y0, nil, false)
-	o.After.Level, o.After.Slope = gonum.LinearRegression(x1, y1, nil, false)
-	m0, _ := Moments(x0)
-	m1, _ := Moments(x1)
-	o.Explained = (m1 - m0) * o.Before.Slope
-	o.Unexplained = o.After.Level - o.Before.Level + m1*(o.After.Slope-o.Before.Slope)
-	return o
 }

@@ -5,25 +5,6 @@ import (
 	"testing"
 )
 
-func testLittle(t *testing.T, v *vector) {
-	type input struct{ Start, E2E []number }
-	type expected struct {
-		Duration, Throughput float64
-		MeanE2E              float64 `json:"mean_e2e"`
-		Mean                 float64 `json:"mean_concurrency"`
-		Peak                 int     `json:"peak_concurrency"`
-	}
-	in, want := read[input, expected](t, v)
-	f := Little(floats(in.Start), floats(in.E2E))
-	v.check(t, "span", f.Span, want.Duration)
-	v.check(t, "throughput", f.Throughput, want.Throughput)
-	v.check(t, "mean time", f.Time, want.MeanE2E)
-	v.check(t, "mean in flight", f.Mean, want.Mean)
-	if f.Peak != want.Peak {
-		t.Errorf("peak %d, want %d", f.Peak, want.Peak)
-	}
-}
-
 func testLittleSummary(t *testing.T, v *vector) {
 	type input struct {
 		X float64 `json:"throughput_rps"`
@@ -117,9 +98,6 @@ func TestSteadyDegenerate(t *testing.T) {
 		if w := MSER5(y); w.Drop != 0 || w.AtLimit || w.Enough() {
 			t.Errorf("%v: %+v", y, w)
 		}
-	}
-	if f := Little(nil, nil); f != (InFlight{}) {
-		t.Errorf("of no request: %+v", f)
 	}
 	if tr := TheilSen([]float64{1, 1}, []float64{2, 3}); !math.IsNaN(tr.Slope) {
 		t.Errorf("without two x: %+v", tr)

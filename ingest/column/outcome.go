@@ -57,13 +57,6 @@ func contains(s string, words []string) bool {
 // then cancels, and both are more telling than an error.
 var severity = [serving.NumOutcomes]int{serving.OK: 0, serving.Incomplete: 1, serving.Failed: 2, serving.Cancelled: 3, serving.Timeout: 4}
 
-// OutcomeOfStatus judges the text of a status column, or returns ok false
-// where it says nothing known.
-func OutcomeOfStatus(s string) (o serving.Outcome, ok bool) {
-	v := judgeStatus(s)
-	return serving.Outcome(max(v, 0)), v != undecided
-}
-
 // OutcomeOfError judges the text of an error column; an empty one says nothing.
 func OutcomeOfError(s string) (o serving.Outcome, ok bool) {
 	v := judgeError(s)

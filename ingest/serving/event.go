@@ -33,10 +33,10 @@ type Answers struct {
 // An EventLog is what one log tells beside its series.
 type EventLog struct {
 	Path     string
-	From, To int64 // ns: the times of its first and its last line
-	Timed    bool  // false: the log says no times, and its events have none
-	Yearless bool  // the times count from 1 January of a leap year: the log does not say the year
-	Assumed  string  // what was assumed of the times, which name no zone or no year; "" for nothing
+	From, To int64     // ns: the times of its first and its last line
+	Timed    bool      // false: the log says no times, and its events have none
+	Yearless bool      // the times count from 1 January of a leap year: the log does not say the year
+	Assumed  string    // what was assumed of the times, which name no zone or no year; "" for nothing
 	Events   []Event   // in order of time
 	Answers  []Answers // in order of time
 }

@@ -106,16 +106,3 @@ func (n *Node) At(path string) serving.Pos {
 	}
 	return serving.Pos{Path: path, Line: n.Line, Field: jsonscan.Cut(n.Path, 160)}
 }
-
-// Walk calls f for every scalar below n in document order.
-func (n *Node) Walk(f func(*Node)) {
-	switch {
-	case n == nil:
-	case n.Kind == List || n.Kind == Object:
-		for _, c := range n.Items {
-			c.Walk(f)
-		}
-	default:
-		f(n)
-	}
-}

@@ -123,10 +123,23 @@ func FuzzYAML(f *testing.F) {
 		}
 		for _, d := range docs {
 			n := 0
-			d.Walk(func(v *Node) { n++; v.Float(); v.Text() })
+			walk(d, func(v *Node) { n++; v.Float(); v.Text() })
 			if n > maxNodes {
 				t.Fatalf("%d values", n)
 			}
 		}
 	})
+}
+
+// walk calls f for every scalar below n in document order.
+func walk(n *Node, f func(*Node)) {
+	switch {
+	case n == nil:
+	case n.Kind == List || n.Kind == Object:
+		for _, c := range n.Items {
+			walk(c, f)
+		}
+	default:
+		f(n)
+	}
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Markdown writes the table of rules for people.
-func Markdown(table []Rule) string {
+// markdown writes the table of rules for docs/diagnosis.md.
+func markdown(table []Rule) string {
 	var b strings.Builder
 	for _, r := range table {
 		fmt.Fprintf(&b, "### %s · %s\n\n%s (`%s`).\n\n", r.Case, r.Cause, r.Title, r.ID)
