@@ -208,17 +208,17 @@ func (s *scanner) views(ctx context.Context, src serving.Requests, plan *Plan) (
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	none := make([]bool, len(plan.Groupings))
+	noTuples := make([]bool, len(plan.Groupings))
 	found := s.told(ctx, src, plan, lay)
 	if found == nil {
-		if found, err = s.survey(ctx, src, plan, lay, none, nil); err != nil {
+		if found, err = s.survey(ctx, src, plan, lay, noTuples, nil); err != nil {
 			return nil, nil, nil, err
 		}
 	}
 	views, win, tuples := s.settleViews(plan, found)
 	if found.told && slices.Contains(tuples, true) {
 		// It matters which names are the most frequent.
-		if found, err = s.survey(ctx, src, plan, lay, none, nil); err != nil {
+		if found, err = s.survey(ctx, src, plan, lay, noTuples, nil); err != nil {
 			return nil, nil, nil, err
 		}
 		views, win, tuples = s.settleViews(plan, found)

@@ -260,11 +260,11 @@ func (o *outcomeOf) complete(in []*serving.Vector, i int) serving.Outcome {
 
 // A judge applies a verdict to each distinct text once.
 type judge struct {
-	name   string
-	dict   *serving.Dict
-	verdic func(string) int
-	strict bool    // an unknown text is a problem
-	seen   []int32 // by code
+	name    string
+	dict    *serving.Dict
+	verdict func(string) int
+	strict  bool    // an unknown text is a problem
+	seen    []int32 // by code
 }
 
 const unseen = -2
@@ -299,7 +299,7 @@ func (j *judge) of(code int32) int {
 		j.seen = append(j.seen, unseen)
 	}
 	if j.seen[code] == unseen {
-		j.seen[code] = int32(j.verdic(j.dict.Name(code)))
+		j.seen[code] = int32(j.verdict(j.dict.Name(code)))
 	}
 	return int(j.seen[code])
 }

@@ -256,7 +256,7 @@ func (g *Program) outcome() (int, bool) {
 		k, _ := g.plain(c.name)
 		n.in = append(n.in, k)
 		o.judges = append(o.judges, &judge{
-			name: g.plan.Raws[g.plan.Sources[i].Raw].Name, dict: g.dicts.Source(i), verdic: c.judge,
+			name: g.plan.Raws[g.plan.Sources[i].Raw].Name, dict: g.dicts.Source(i), verdict: c.judge,
 			strict: c.name == colStatus || c.name == serving.ColOutcome,
 		})
 	}
@@ -277,28 +277,29 @@ func (g *Program) outcome() (int, bool) {
 
 // streaming adds the streaming column as yes or no.
 func (g *Program) streaming() (int, bool) {
-	return g.truthOf(serving.ColStreaming, serving.ColStreaming, 0, 1)
+	return g.truthOf(serving.ColStreaming, serving.ColStreaming)
 }
 
 // warmup adds a phase column made of a warm-up flag.
 func (g *Program) warmup() (int, bool) {
-	return g.truthOf(serving.ColPhase, colWarmup, 0, 1)
+	return g.truthOf(serving.ColPhase, colWarmup)
 }
 
-func (g *Program) truthOf(name, source string, no, yes int) (int, bool) {
+// truthOf adds a column that is 1 where a source says yes and 0 where it says no.
+func (g *Program) truthOf(name, source string) (int, bool) {
 	i, ok := g.plan.byName[source]
 	if !ok {
 		return 0, false
 	}
 	k, _ := g.plain(source)
-	j := &judge{dict: g.dicts.Source(i), verdic: func(s string) int {
+	j := &judge{dict: g.dicts.Source(i), verdict: func(s string) int {
 		switch v, ok := truth(s); {
 		case !ok:
 			return undecided
 		case v:
-			return yes
+			return 1
 		}
-		return no
+		return 0
 	}}
 	run := func(f *frame, in []*serving.Vector, out *serving.Vector) {
 		both(f.N, out, in[0])
@@ -359,7 +360,7 @@ func (g *Program) streamedOnly(name string) (int, bool) {
 		both(f.N, out, in[0])
 		dropped := 0
 		if s >= 0 {
-			dropped = dropZeros(out.Valid, in[s], f.N)
+			dropped = dropUnstreamed(out.Valid, in[s], f.N)
 		}
 		if o >= 0 {
 			zero = grow(zero, len(out.Valid))
@@ -380,9 +381,9 @@ func (g *Program) streamedOnly(name string) (int, bool) {
 	return g.add(nodeKey{name, offered}, n), true
 }
 
-// dropZeros clears the bits of rows whose code is 0, 64 rows at a time, and
+// dropUnstreamed clears the bits of rows whose code is 0, 64 rows at a time, and
 // returns how many that were.
-func dropZeros(valid serving.Bitmap, v *serving.Vector, n int) int {
+func dropUnstreamed(valid serving.Bitmap, v *serving.Vector, n int) int {
 	zero, dropped := grow([]uint64(nil), len(valid)), 0
 	wide.Equal(zero, v.Codes[:n], 0)
 	for w, z := range zero {
