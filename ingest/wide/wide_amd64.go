@@ -10,8 +10,9 @@ var has = cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512BW && cp
 // hasTally says whether there are those of Tally, too: multiplication of 52 bits.
 var hasTally = has && cpu.X86.HasAVX512IFMA
 
-// The functions of wide_amd64.s do what the loops of wide.go do, for the first n
-// values, n a multiple of the number in their name and more than 0.
+// The functions of the .s files do what the loops of wide.go, bits.go and rows.go do,
+// for the first n values, n a multiple of the number in their name and more than 0.
+// Unpack and Spread have no loop here: ingest/trace goes without them.
 
 //go:noescape
 func words8(dst *uint64, x *float64, n int, shift, base, width uint64, unit float64) (outside, nan int)
