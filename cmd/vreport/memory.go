@@ -5,6 +5,7 @@ import (
 	"math"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"strconv"
 	"strings"
 )
@@ -87,12 +88,22 @@ func collectLate() {
 	onceCollected(collectAsUsual)
 }
 
-// collectAsUsual ends the start, or what somebody has set for the moment first.
+// collectAsUsual ends the start. A scan may have set another percentage for the
+// moment and bring that of the start back: so it looks after every collection, and
+// it never sets what somebody else has to undo.
 func collectAsUsual() {
-	if now := debug.SetGCPercent(usualPercent); now != startPercent {
-		debug.SetGCPercent(now)
-		onceCollected(collectAsUsual)
+	if collectorPercent() == startPercent {
+		debug.SetGCPercent(usualPercent)
 	}
+	onceCollected(collectAsUsual)
+}
+
+// collectorPercent is the collector's setting; setting one to see the other would
+// get in the way of who does the same.
+func collectorPercent() uint64 {
+	s := []metrics.Sample{{Name: "/gc/gogc:percent"}}
+	metrics.Read(s)
+	return s[0].Value.Uint64()
 }
 
 // onceCollected calls f after the next collection.

@@ -99,8 +99,10 @@ func (o *output) checkFile() error {
 
 // writeOutputs makes all outputs in full and only then lets them appear:
 // standard output first, because a full disk behind it shows late, then files by
-// renaming, which replaces a file whole. On an error, and when ctx is cancelled,
-// no file has appeared or changed.
+// renaming, which replaces a file whole. Where one of them cannot be made, or
+// written to standard output, and when ctx is cancelled until then, no file has
+// appeared or changed. Files are renamed one after the other: where that fails,
+// those before it are the new ones, and the others as they were.
 func writeOutputs(ctx context.Context, stdout io.Writer, outs []*output) error {
 	made, err := prepareAll(stdout, outs)
 	defer func() {
