@@ -164,6 +164,7 @@ func runCompare(ctx context.Context, in *Input, rep *Report) (any, []string, err
 	c.changed()
 	c.rows()
 	c.buckets()
+	c.missing()
 	c.slices()
 	c.mix()
 	c.unlike()

@@ -160,7 +160,7 @@ func change(r *CompareRow) string {
 	if len(r.By) > 0 {
 		s += " of " + termsText(r.By)
 	}
-	if r.Figure.IsShare() {
+	if r.Figure.IsShare() && r.Ratio.OK {
 		return s + fmt.Sprintf(" %s → %s", percent(r.Before.V), percent(r.After.V))
 	}
 	switch {

@@ -40,29 +40,38 @@ func (c *comparing) headline() []verdict.Figure {
 	return out
 }
 
-// stated is the figure, or the next one of its metric that both sides have.
+// stated is the figure, or the next one of its metric that both sides have; where
+// they have none in common, the next one that a side has, so that its loss is told.
 func (c *comparing) stated(f verdict.Figure) verdict.Figure {
 	if f.Stat == "" {
 		return f
 	}
-	for _, name := range []string{f.Stat, "p99", "p90", "p50", "mean"} {
-		g := verdict.Figure{Metric: f.Metric, Stat: name}
-		if slices.ContainsFunc(c.out.Pairs, func(p *Pair) bool { return comparable(g, p) && p.has(g) }) {
-			return g
-		}
+	both := func(g verdict.Figure, p *Pair) bool { return comparable(g, p) && p.has(before, g) && p.has(after, g) }
+	if g, ok := c.nearest(f, both); ok {
+		return g
 	}
-	return f
+	if c.serversHave(f) {
+		return f
+	}
+	g, _ := c.nearest(f, func(g verdict.Figure, p *Pair) bool { return p.has(before, g) || p.has(after, g) })
+	return g
 }
 
-// has reports whether both sides have a figure at the level.
-func (p *Pair) has(f verdict.Figure) bool {
-	missing := func(u *unit) bool { return math.IsNaN(u.value(f)) }
-	for _, us := range p.units {
-		if !slices.ContainsFunc(us, func(u *unit) bool { return !missing(u) }) {
-			return false
+// nearest is the statistic of a figure's metric, the tail first, that is had at a
+// level; the figure itself where there is none.
+func (c *comparing) nearest(f verdict.Figure, had func(verdict.Figure, *Pair) bool) (verdict.Figure, bool) {
+	for _, name := range []string{f.Stat, "p99", "p90", "p50", "mean"} {
+		g := verdict.Figure{Metric: f.Metric, Stat: name}
+		if slices.ContainsFunc(c.out.Pairs, func(p *Pair) bool { return had(g, p) }) {
+			return g, true
 		}
 	}
-	return true
+	return f, false
+}
+
+// has reports whether a side has a figure at the level.
+func (p *Pair) has(side int, f verdict.Figure) bool {
+	return slices.ContainsFunc(p.units[side], func(u *unit) bool { return !math.IsNaN(u.value(f)) })
 }
 
 // rows compares every figure over all levels and at each.
@@ -124,11 +133,16 @@ func (c *comparing) figure(f verdict.Figure, pairs []*Pair, family int) (*verdic
 
 // comparable reports whether a figure means the same thing on both sides of a
 // level.
-func comparable(f verdict.Figure, p *Pair) bool {
-	type meaning struct {
-		side serving.Side
-		gaps string
-	}
+func comparable(f verdict.Figure, p *Pair) bool { return len(meanings(f, p)) < 2 }
+
+// A meaning is what a time is of.
+type meaning struct {
+	side serving.Side
+	gaps string // of itl
+}
+
+// meanings are what the runs of a level mean by a figure.
+func meanings(f verdict.Figure, p *Pair) []meaning {
 	var seen []meaning
 	for _, us := range p.units {
 		for _, u := range us {
@@ -140,7 +154,7 @@ func comparable(f verdict.Figure, p *Pair) bool {
 			}
 		}
 	}
-	return len(seen) < 2
+	return seen
 }
 
 // rateIsLoad reports whether a rate is only what was offered: at a fixed arrival

@@ -109,7 +109,7 @@ func (e *Experiment) conclude() {
 // rowFor is the comparison of a figure over all levels, made where the tables do
 // not have it.
 func (c *comparing) rowFor(f verdict.Figure) *CompareRow {
-	if r := rowOf(slices.Concat(c.out.Headline, c.out.Others), f); r != nil {
+	if r := rowOf(slices.Concat(c.out.Headline, c.out.Others), f); r != nil && r.Method != verdict.NotCompared {
 		return r
 	}
 	rows := c.figures([]verdict.Figure{f}, c.out.Pairs, 1)

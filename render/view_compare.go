@@ -236,6 +236,8 @@ func methodText(r *analyze.CompareRow) string {
 		return "histogram buckets"
 	case verdict.SameFiles:
 		return "the same files"
+	case verdict.NotCompared:
+		return "not compared"
 	}
 	return "ratio only"
 }
