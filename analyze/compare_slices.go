@@ -289,14 +289,16 @@ func (c *comparing) sliceRows(s *sliced) {
 				strata = append(strata, verdict.Stratum{Before: b, After: a, Level: level})
 			}
 		}
-		r, ok := verdict.Compare(f, c.in.Opt.thresholdIn(s.by, f), strata, len(sliceFigures))
+		row := &CompareRow{By: s.by, Also: s.also, Share: s.share()}
+		r, ok := verdict.Compare(f, c.in.Opt.thresholdIn(row, f), strata, len(sliceFigures))
 		if !ok {
 			continue
 		}
 		if c.out.SameFiles {
 			r.Method = verdict.SameFiles
 		}
-		c.out.Slices = append(c.out.Slices, &CompareRow{By: s.by, Also: s.also, Share: s.share(), Row: r})
+		row.Row = r
+		c.out.Slices = append(c.out.Slices, row)
 	}
 }
 

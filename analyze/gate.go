@@ -102,6 +102,7 @@ func (g *Gate) regression(in *Input, rep *Report) error {
 			g.add(GatePass, s)
 		}
 	}
+	g.absentSlices(in, c)
 	if len(c.Headline) == 0 {
 		g.add(GateUndecided, "the sides have no headline figure in common")
 	}
@@ -133,18 +134,6 @@ func thresholdFlag(r *CompareRow) string {
 	}
 	limit := strconv.FormatFloat(r.Threshold*100, 'g', 3, 64)
 	return fmt.Sprintf("--threshold '%s:%s=%s%%'", strings.Join(terms, ":"), r.Figure, limit)
-}
-
-// gatedSlices are the slices that a gate decides on, too: those named with a
-// threshold of their own.
-func (in *Input) gatedSlices(c *Comparison) []*CompareRow {
-	var out []*CompareRow
-	for _, r := range c.Slices {
-		if slices.ContainsFunc(in.Opt.SliceThresholds, func(t SliceThreshold) bool { return t.matches(r) }) {
-			out = append(out, r)
-		}
-	}
-	return out
 }
 
 // isBefore reports whether a dataset is of a comparison's first side.

@@ -1,6 +1,8 @@
 package analyze
 
 import (
+	"slices"
+
 	"github.com/vreport/vreport/analyze/ceiling"
 	"github.com/vreport/vreport/analyze/cube"
 	"github.com/vreport/vreport/analyze/rules"
@@ -63,17 +65,25 @@ type SliceThreshold struct {
 	Share  float64
 }
 
-// matches reports whether a row is of the slice and the figure.
-func (t SliceThreshold) matches(r *CompareRow) bool { return t.fits(r.By, r.Figure) }
+// matches reports whether a row is of the slice, by whichever of its names, and of the
+// figure.
+func (t SliceThreshold) matches(r *CompareRow) bool { return r.isOf(t.By) && t.fits(r.Figure) }
 
-func (t SliceThreshold) fits(by []serving.Term, f verdict.Figure) bool {
-	return keyOf(t.By) == keyOf(by) && (t.Figure == f || t.Figure == verdict.Figure{Metric: f.Metric})
+func (t SliceThreshold) fits(f verdict.Figure) bool {
+	return t.Figure == f || t.Figure == verdict.Figure{Metric: f.Metric}
+}
+
+// isOf reports whether a row is of a slice: rag and long prompts are one row where all
+// of rag has long prompts.
+func (r *CompareRow) isOf(by []serving.Term) bool {
+	same := func(other []serving.Term) bool { return keyOf(other) == keyOf(by) }
+	return same(r.By) || slices.ContainsFunc(r.Also, same)
 }
 
 // thresholdIn is the change that matters of a figure in a slice.
-func (o *Options) thresholdIn(by []serving.Term, f verdict.Figure) float64 {
+func (o *Options) thresholdIn(r *CompareRow, f verdict.Figure) float64 {
 	for _, t := range o.SliceThresholds {
-		if t.fits(by, f) {
+		if r.isOf(t.By) && t.fits(f) {
 			return t.Share
 		}
 	}

@@ -137,6 +137,9 @@ func (o *options) setHeadline(vs []given) error {
 			if err != nil {
 				return wrong(v, "%w", err)
 			}
+			if _, latency := serving.MetricOf(f.Metric); latency && f.Stat == "" {
+				return wrong(v, "%q has no statistic, want e.g. %s:p95 or %s:mean", f, f.Metric, f.Metric)
+			}
 			o.analyze.Headline = append(o.analyze.Headline, f)
 		}
 	}

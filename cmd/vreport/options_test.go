@@ -88,6 +88,7 @@ func TestResolveErrors(t *testing.T) {
 		{"echarts-js", "", "want an echarts.min.js"},
 		{"sweep-by", "", "no key"},
 		{"map", "ttft", "--map: "},
+		{"headline", "tpot:p95,ttft", `"ttft" has no statistic, want e.g. ttft:p95`},
 	} {
 		_, err := resolve(typedAs(tt.name, tt.value))
 		if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), "--"+tt.name+": ") {
