@@ -19,6 +19,9 @@ type Comparison struct {
 	Pairs    []*Pair
 	Unpaired []Unpaired
 	Changed  []Changed
+	// Same is what both sides state alike, or as nearly as chance has it, and NotStated
+	// what a side does not state: nothing is known of the rest.
+	Same, NotStated []Changed
 
 	Headline []*CompareRow // the figures a gate decides on, over all levels
 	Others   []*CompareRow // further figures over all levels
@@ -167,6 +170,7 @@ func runCompare(ctx context.Context, in *Input, rep *Report) (any, []string, err
 	c.missing()
 	c.slices()
 	c.mix()
+	c.unsplit()
 	c.unlike()
 	c.siblings()
 	c.pressure()

@@ -10,32 +10,46 @@ import (
 	"github.com/vreport/vreport/ingest/serving"
 )
 
-// changed lists what differs between the sides, settings of the engine first.
+// changed lists what differs between the sides, settings of the engine first, what is
+// the same, and what cannot be told.
 func (c *comparing) changed() {
 	for _, k := range c.factKeys() {
 		if k == factRequests {
 			continue // told by counts, below
 		}
 		b, a := c.values(before, k), c.values(after, k)
-		if slices.Equal(b, a) || len(b)+len(a) == 0 {
+		x := Changed{Kind: kindOf(k), Key: k, Before: orMissing(b), After: orMissing(a)}
+		switch {
+		case len(b)+len(a) == 0:
+			continue
+		case slices.Equal(b, a):
+			c.out.Same = append(c.out.Same, x)
 			continue
 		}
 		// A key that only one side's files can have is a difference of harness, not
 		// of what was measured.
 		if (len(b) == 0 || len(a) == 0) && c.otherHarness() && k != factWorkload {
+			if slices.Contains(runFacts, k) {
+				c.out.NotStated = append(c.out.NotStated, x)
+			}
 			continue
 		}
-		c.out.Changed = append(c.out.Changed, Changed{Kind: kindOf(k), Key: k, Before: orMissing(b), After: orMissing(a)})
+		c.out.Changed = append(c.out.Changed, x)
 	}
 	c.changedServers()
+	c.changedRows()
 	c.changedLengths()
+	c.notStated()
 	c.changedCounts()
 	slices.SortStableFunc(c.out.Changed, func(x, y Changed) int { return kindRank(x.Kind) - kindRank(y.Kind) })
 }
 
+// NotStated stands for the value of a side that states none.
+const NotStated = "not stated"
+
 func orMissing(values []string) string {
 	if len(values) == 0 {
-		return "not stated"
+		return NotStated
 	}
 	return strings.Join(values, ", ")
 }
@@ -102,10 +116,15 @@ func (c *comparing) changedServers() {
 		slices.Sort(b)
 		slices.Sort(a)
 		told := len(c.values(before, k)) > 0 && len(c.values(after, k)) > 0
-		if told || len(b) == 0 || len(a) == 0 || slices.Equal(b, a) {
+		if told || len(b) == 0 || len(a) == 0 {
 			continue
 		}
-		c.out.Changed = append(c.out.Changed, Changed{Kind: kindOf(k), Key: k, Before: orMissing(b), After: orMissing(a)})
+		x := Changed{Kind: kindOf(k), Key: k, Before: orMissing(b), After: orMissing(a)}
+		if slices.Equal(b, a) {
+			c.out.Same = append(c.out.Same, x)
+			continue
+		}
+		c.out.Changed = append(c.out.Changed, x)
 	}
 }
 

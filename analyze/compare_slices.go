@@ -57,7 +57,7 @@ func (s *sliced) share() float64 {
 
 // slices compares slice by slice, over all levels.
 func (c *comparing) slices() {
-	all := distinctSlices(c.sliced())
+	all := distinctSlices(c.telling(c.sliced()))
 	var big []*sliced
 	for _, s := range all {
 		ref := func(side int) SliceRef {
@@ -237,16 +237,14 @@ func withoutOther(list []*Slice) []*Slice {
 // result and no slice of the workload.
 func (t *table) comparedSlices(opt Options) []*Slice {
 	var out []*Slice
-	if t.cross >= 0 && len(t.cube.Groups[t.cross].Cells) > 1 {
+	if t.cross >= 0 {
 		out = t.slicesOf(t.cross, opt)
 	}
 	for _, name := range t.aloneDims(opt) {
 		if !comparedDim(name) {
 			continue
 		}
-		if g := t.alone[name]; len(t.cube.Groups[g].Cells) > 1 {
-			out = append(out, t.slicesOf(g, opt)...)
-		}
+		out = append(out, t.slicesOf(t.alone[name], opt)...)
 	}
 	return withoutOther(out)
 }

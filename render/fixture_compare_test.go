@@ -41,17 +41,21 @@ func fixtureComparison() *analyze.Comparison {
 	failed := &verdict.Row{Figure: verdict.Figure{Metric: verdict.FailedShare}, Before: some(0), After: some(0.031), Ratio: some(0.031), Lo: some(0.012), Hi: some(0.05), P: some(0.0004), PAdjusted: some(0.0012),
 		Method: verdict.ByCounts, Runs: [2]int{3, 3}, Levels: 2, Threshold: 0.02, Call: verdict.Undecided, Why: "the interval comes too close to no change"}
 	beyond := &verdict.Row{Figure: ttft, Before: some(1.2), Lo: some(2), Method: verdict.ByBuckets, Runs: [2]int{1, 1}, Levels: 1, Threshold: 0.1, Call: verdict.Slower, Why: "the buckets do not overlap"}
+	lost := verdict.Absent(verdict.Figure{Metric: serving.ITL, Stat: "p99"}, 0.1, []verdict.Stratum{{Before: verdict.Sample{Values: []float64{0.2}}}}, "pr "+hostileLabel+" does not have it")
 	level := &analyze.Pair{Label: "concurrency 64", Mode: serving.ClosedLoop, X: some(64), XName: "max_concurrency"}
 	return &analyze.Comparison{
 		Verdict: analyze.VerdictWorse, Title: "after is worse: TPOT p95 +12.1 %", Points: []string{"TPOT p95 of workload " + hostileText + ": slower"},
 		Cautions: []string{"2 things were changed at once (max_num_seqs, " + hostileDim + "): which of them caused a difference cannot be told"}, Cause: "several",
 		Sides: [2]analyze.SideFacts{{Name: "before", Runs: 6, Requests: 3000, Repeats: 3, Files: []string{"a.json"}}, {Name: "pr " + hostileLabel, Runs: 6, Requests: 3000, Repeats: 3, Files: []string{"b.json"}}},
 		Pairs: []*analyze.Pair{level}, Unpaired: []analyze.Unpaired{{Side: "before", Label: "c128 " + hostileText, Why: "the other side has no run at concurrency 128"}},
-		Changed:  []analyze.Changed{{Kind: analyze.ChangedSetting, Key: "max_num_seqs", Before: "64", After: "128"}, {Kind: analyze.ChangedWorkload, Key: hostileDim, Before: "not stated", After: hostileText}},
-		Headline: []*analyze.CompareRow{{Share: 1, Row: row(tpot, 0.0421, 0.0472, 1.08, 1.16, 0.0004, verdict.Slower)}, {Share: 1, Mix: true, Row: row(ttft, 0.4, 0.9, 1.8, 2.9, 0.003, verdict.Slower)}, {Share: 1, Row: failed}},
-		Others:   []*analyze.CompareRow{{Share: 1, Row: row(verdict.Figure{Metric: serving.RateRequests}, 11.6, 36.1, 2.9, 3.3, 0.0001, verdict.Faster)}, {Share: 1, Row: beyond}},
-		Levels:   []*analyze.CompareRow{{Share: 1, Pair: level, Row: row(tpot, 0.04, 0.0401, 0.99, 1.01, 0.7, verdict.Equivalent)}},
-		Slices:   []*analyze.CompareRow{{By: rag, Also: [][]serving.Term{{{Dim: "prompt_tokens", Value: "2048-8191"}}}, Share: 0.31, Row: row(tpot, 0.05, 0.06, 1.12, 1.28, 0.01, verdict.Slower)}},
+		Changed: []analyze.Changed{{Kind: analyze.ChangedSetting, Key: "max_num_seqs", Before: "64", After: "128"}, {Kind: analyze.ChangedWorkload, Key: hostileDim, Before: "not stated", After: hostileText}},
+		Same: []analyze.Changed{{Kind: analyze.ChangedModel, Key: "model", Before: hostileModel, After: hostileModel}, {Kind: analyze.ChangedSetting, Key: "block_size", Before: "16", After: "16"},
+			{Kind: analyze.ChangedWorkload, Key: "workload", Before: "rag " + hostileText + " 30 %", After: "rag " + hostileText + " 28 %"}},
+		NotStated: []analyze.Changed{{Kind: analyze.ChangedVersion, Key: "version", Before: analyze.NotStated, After: analyze.NotStated}, {Kind: analyze.ChangedWorkload, Key: "streaming", Before: "yes", After: analyze.NotStated}},
+		Headline:  []*analyze.CompareRow{{Share: 1, Row: row(tpot, 0.0421, 0.0472, 1.08, 1.16, 0.0004, verdict.Slower)}, {Share: 1, Mix: true, Row: row(ttft, 0.4, 0.9, 1.8, 2.9, 0.003, verdict.Slower)}, {Share: 1, Row: failed}, {Share: 1, Row: lost}},
+		Others:    []*analyze.CompareRow{{Share: 1, Row: row(verdict.Figure{Metric: serving.RateRequests}, 11.6, 36.1, 2.9, 3.3, 0.0001, verdict.Faster)}, {Share: 1, Row: beyond}},
+		Levels:    []*analyze.CompareRow{{Share: 1, Pair: level, Row: row(tpot, 0.04, 0.0401, 0.99, 1.01, 0.7, verdict.Equivalent)}},
+		Slices:    []*analyze.CompareRow{{By: rag, Also: [][]serving.Term{{{Dim: "prompt_tokens", Value: "2048-8191"}}}, Share: 0.31, Row: row(tpot, 0.05, 0.06, 1.12, 1.28, 0.01, verdict.Slower)}},
 		Mix: []analyze.MixShift{{Figure: ttft, Total: 0.5, Mix: 0.49, Within: 0.01, Before: 0.4, Dims: []string{"workload", "prompt_tokens"}, Unsupported: 0.02, Effective: 812,
 			Moved: []analyze.MovedCell{{By: rag, Before: 0.15, After: 0.45}}}},
 		New: []analyze.SliceRef{{By: rag, Sent: 40, Share: 0.01}}, Gone: []analyze.SliceRef{{By: rag, Sent: 30, Share: 0.02}}, TooSmall: []analyze.SliceRef{{By: rag, Sent: 12, Share: 0.004}},

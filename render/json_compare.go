@@ -21,6 +21,8 @@ type wireCompare struct {
 	Floor      map[string]float64 `json:"floor"`
 	Detectable map[string]float64 `json:"smallest_detectable"`
 	Changed    []wireChanged      `json:"changed_settings"`
+	Same       []wireChanged      `json:"same_settings"`
+	NotStated  []wireChanged      `json:"not_stated"`
 	Tradeoffs  []string           `json:"tradeoffs"`
 	Rows       []wireCompareRow   `json:"rows"`
 	Mix        []wireMix          `json:"mix_shift"`
@@ -140,8 +142,8 @@ func newWireCompare(c *analyze.Comparison) *wireCompare {
 	w := &wireCompare{
 		Verdict: string(c.Verdict), Title: c.Title, Points: orEmpty(c.Points), Cautions: orEmpty(c.Cautions), Cause: c.Cause,
 		Pairs: []wirePair{}, Unpaired: mapTo(c.Unpaired, func(u analyze.Unpaired) wireUnpaired { return wireUnpaired(u) }),
-		Changed: mapTo(c.Changed, func(x analyze.Changed) wireChanged { return wireChanged{x.Key, string(x.Kind), x.Before, x.After} }),
-		Floor:   map[string]float64{}, Detectable: map[string]float64{}, Tradeoffs: orEmpty(c.Tradeoffs), Rows: []wireCompareRow{},
+		Changed: mapTo(c.Changed, newWireChanged), Same: mapTo(c.Same, newWireChanged), NotStated: mapTo(c.NotStated, newWireChanged),
+		Floor: map[string]float64{}, Detectable: map[string]float64{}, Tradeoffs: orEmpty(c.Tradeoffs), Rows: []wireCompareRow{},
 		Mix: mapTo(c.Mix, newWireMix), New: mapTo(c.New, newWireSliceRef), Gone: mapTo(c.Gone, newWireSliceRef),
 	}
 	for _, s := range c.Sides {
@@ -174,6 +176,10 @@ func newWireCompare(c *analyze.Comparison) *wireCompare {
 		w.Pressure = append(w.Pressure, wirePressure{p.What, wireUnit(p.Unit), wireValue(p.Unit, p.Before), wireValue(p.Unit, p.After), p.PromQL})
 	}
 	return w
+}
+
+func newWireChanged(x analyze.Changed) wireChanged {
+	return wireChanged{x.Key, string(x.Kind), x.Before, x.After}
 }
 
 func orEmpty(list []string) []string {

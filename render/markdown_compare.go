@@ -115,7 +115,7 @@ func (m *mdWriter) fold(title string, write func()) {
 
 func (m *mdWriter) changedSettings(c *analyze.Comparison) {
 	if len(c.Changed) == 0 {
-		m.line("\n_Settings, version, model and workload are the same on both sides, as far as the files say._")
+		m.line("\n_" + m.text(unchanged+" "+sameText(c)) + "_")
 		return
 	}
 	m.line("\n**What changed**\n")
@@ -126,6 +126,7 @@ func (m *mdWriter) changedSettings(c *analyze.Comparison) {
 	}
 	t.write(m)
 	m.more(len(c.Changed), limit, "changes")
+	m.line("\n_" + m.text(sameText(c)) + "_")
 }
 
 func (m *mdWriter) compareRows(c *analyze.Comparison, rows []*analyze.CompareRow, heading *rowHeading) {

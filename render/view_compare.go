@@ -21,6 +21,7 @@ type compareView struct {
 	Headline *Table
 	Others   *Table
 	Changed  *Table
+	Same     string
 	Slices   *Table
 	NewGone  *Table
 	Mix      *Table
@@ -46,6 +47,9 @@ func viewCompare(c *pageContext, value any) (any, error) {
 		Levels:   compareTable("compare-levels", "Level by level", names, v.Levels, levelHeading),
 		Changed:  changedTable(names, v.Changed), NewGone: newGoneTable(names, v), Mix: mixTable(v.Mix),
 		Pairs: pairsTable(names, v.Pairs), Unpaired: unpairedTable(v.Unpaired), Pressure: pressureTable(names, v.Pressure),
+	}
+	if out.Same = sameText(v); len(v.Changed) == 0 {
+		out.Same = unchanged + " " + out.Same
 	}
 	out.Result, out.Asked = experimentView(v.Experiment)
 	if f := newForest(v); f != nil {
