@@ -32,9 +32,10 @@ type options struct {
 	maxMemory            int64 // bytes; 0 for no limit
 	progress             *bool // nil: only on a terminal
 
-	flags     []string // that give the same report again, for the command printed in it
-	slolessAt string   // where a gate slo was asked for without an objective
-	groupedAt string   // where --group-by was given; "" for the default
+	flags     []string   // that give the same report again, for the command printed in it
+	slolessAt string     // where a gate slo was asked for without an objective
+	bucketed  []bucketed // what --buckets named
+	groupedAt string     // where --group-by was given; "" for the default
 }
 
 // resolve turns a layer into options. All that is wrong is said at once.
@@ -207,7 +208,12 @@ func (o *options) setBuckets(vs []given) error {
 			errs = append(errs, wrong(v, "%w", err))
 			continue
 		}
+		if err := bucketable(name); err != nil {
+			errs = append(errs, wrong(v, "%w", err))
+			continue
+		}
 		o.analyze.Buckets[name] = bounds
+		o.bucketed = append(o.bucketed, bucketed{name, v.at})
 	}
 	return errors.Join(errs...)
 }

@@ -77,6 +77,8 @@ func TestResolveErrors(t *testing.T) {
 		{"buckets", "512,1024", `--buckets: "512,1024", want a column and its bounds`},
 		{"buckets", "n=0", `"0" is no bound`},
 		{"buckets", "n=1,1", "1 after 1"},
+		{"buckets", "ttft=1,2", "ttft is no count and has no buckets, want prompt_tokens, output_tokens, cached_tokens, preemptions or a count column"},
+		{"buckets", "workload=1,2", "workload is no count"},
 		{"buckets", "n=1e3", `"1e3" is no bound`},
 		{"promql", "queue=sum((", `queue: 1:6: parse error`},
 		{"gate", "latency", `"latency" is no gate, want slo`},

@@ -253,6 +253,9 @@ func unused(ds *serving.Dataset, in *serving.Input) bool {
 // the vocabulary, which a shared config file may name whether or not the data
 // of the day have them, or any other column that some input has.
 func groupable(o *options, ds *serving.Dataset) error {
+	if err := cuttable(o, ds); err != nil {
+		return err
+	}
 	all := tables(ds)
 	if o.groupedAt == "" || len(all) == 0 {
 		return nil
