@@ -10,6 +10,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/vreport/vreport/ingest/column"
+	"github.com/vreport/vreport/ingest/jsonscan"
 	"github.com/vreport/vreport/ingest/serving"
 )
 
@@ -162,6 +163,30 @@ func (o *opened) partition(name string) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// overruled names the directories that the file has a column of the same name for.
+func (o *opened) overruled() []string {
+	var out []string
+	for _, t := range o.Partition {
+		if o.byName[t.Dim] != nil {
+			out = append(out, fmt.Sprintf("%s is a column of the file: that of the directory %s is not used", jsonscan.Cut(t.Dim, 40), jsonscan.Cut(t.Dim+"="+t.Value, 80)))
+		}
+	}
+	return out
+}
+
+// unread names the directories of a file of text: they give columns to Parquet files
+// only.
+func unread(path string) []string {
+	var out []string
+	for _, t := range Hive(path) {
+		out = append(out, jsonscan.Cut(t.Dim+"="+t.Value, 80))
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return []string{"of a text file the directories give no column: " + strings.Join(out, ", ") + " is not used"}
 }
 
 // steps returns the path of a field inside structs, nil for any other.

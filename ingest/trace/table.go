@@ -336,7 +336,8 @@ func (t *Table) fillInput(f *opened) {
 	if local {
 		notes = append(notes, "times without a zone are taken as UTC")
 	}
-	notes = append(append(notes, f.notes...), t.plan.Notes...)
+	notes = append(append(notes, f.overruled()...), f.notes...)
+	notes = append(notes, t.plan.Notes...)
 	in.Note = strings.Join(notes, "; ")
 	for _, r := range t.plan.Refused() {
 		name, what := t.plan.Raws[r.Raw].Name, r.Problem(t.plan, "")

@@ -243,7 +243,7 @@ func (t *Text) fillInput(l learned) {
 	if t.oneWay >= 0 {
 		notes = append(notes, fmt.Sprintf("where %s equals %s, nothing was streamed: no TTFT", t.plan.Raws[t.oneWay].Name, t.plan.Raws[t.end].Name))
 	}
-	in.Note = strings.Join(slices.Concat(notes, l.notes, doubts(l.columns), t.plan.Notes), "; ")
+	in.Note = strings.Join(slices.Concat(notes, unread(t.file.Path), l.notes, doubts(l.columns), t.plan.Notes), "; ")
 	for _, p := range misread(l.columns, t.plan) {
 		p.At.Path = t.file.Path
 		in.Problems.Add(p)
