@@ -156,7 +156,10 @@ func TestCompareWithoutCommonRequests(t *testing.T) {
 	}{
 		{times(400, "chat"), times(400, "rag"), true},
 		{slices.Concat(times(360, "chat"), times(40, "rag")), slices.Concat(times(40, "chat"), times(360, "rag")), false},
+		{times(400, "chat"), times(200, "chat", "rag"), false},
+		{slices.Concat(times(380, "chat"), times(20, "rag")), times(400, "rag"), true},
 		{times(400, "chat"), times(400, "chat"), false},
+		{times(400, "chat"), times(400, ""), false},
 	} {
 		c, _ := comparedTraces(t, traceOf(serving.ColWorkload, tt.b...), traceOf(serving.ColWorkload, tt.a...))
 		if told := strings.Contains(strings.Join(c.Cautions, "\n"), split); told != tt.want {

@@ -1,6 +1,10 @@
 package analyze
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/vreport/vreport/ingest/serving"
+)
 
 // What differs means something only beside what was looked at: nothing is "the same"
 // that the files do not state.
@@ -30,18 +34,26 @@ func (c *comparing) notStated() {
 	}
 }
 
-// unsplit warns where the sides have other requests and none of a kind in common: what
-// is left are totals, of which nobody can say what the requests did and what the server.
+// leastOverlap is the share of the requests in workloads that both sides have below
+// which the totals are of other requests altogether (judgement).
+const leastOverlap = 0.1
+
+// unsplit warns where the sides have other requests and hardly a workload in common:
+// what is left are totals, of which nobody can say what the requests did and what the
+// server.
 func (c *comparing) unsplit() {
-	other := slices.ContainsFunc(c.out.Changed, func(x Changed) bool { return x.Key == factWorkload && x.Kind == ChangedWorkload })
-	if !other || c.out.SameFiles || len(c.out.Mix) > 0 || !c.anyTable() {
+	b, a := c.sharesOf(before, serving.ColWorkload), c.sharesOf(after, serving.ColWorkload)
+	if !b.stated() || !a.stated() || b.overlap(a) >= leastOverlap {
 		return
 	}
-	c.out.Cautions = append(c.out.Cautions, "hardly a kind of request is on both sides: what the requests did and what the server did cannot be told apart, and equal figures do not show an equal server")
+	c.out.Cautions = append(c.out.Cautions, "hardly a request is of a workload that both sides have: what the requests did and what the server did cannot be told apart, and equal figures do not show an equal server")
 }
 
-func (c *comparing) anyTable() bool {
-	return slices.ContainsFunc(c.out.Pairs, func(p *Pair) bool {
-		return slices.ContainsFunc(slices.Concat(p.units[before], p.units[after]), func(u *unit) bool { return u.table != nil })
-	})
+// overlap is the share of the requests that fall on the same values on both sides.
+func (s valueShares) overlap(o valueShares) float64 {
+	sum := 0.0
+	for _, v := range s.both(o) {
+		sum += min(s.share(v), o.share(v))
+	}
+	return sum
 }
