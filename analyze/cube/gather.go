@@ -2,8 +2,6 @@ package cube
 
 import (
 	"context"
-	"fmt"
-	"math"
 	"runtime"
 	"slices"
 	"sort"
@@ -28,11 +26,7 @@ func (f *finisher) gather(ctx context.Context, src serving.Requests) error {
 		return func(m int) {
 			if len(f.pending[m]) > 0 {
 				holds[m] = f.holds(m)
-				for _, h := range holds[m] {
-					if h != nil {
-						size[m] += 8 * h.starts[len(h.starts)-1]
-					}
-				}
+				size[m] = fit(holds[m], f.plan.room())
 			}
 		}
 	})
@@ -88,34 +82,63 @@ func (f *finisher) holds(m int) []*hold {
 			slices.Sort(h.stock.accs[m][leaf].raw) // pick looks into them
 		}
 		h.number(m)
+		h.measure(f.pending[m])
 		h.flag(m)
 	}
 	return out
 }
 
-// round scans once more for some metrics, and settles them.
+// fit has the values of holds counted that would take more than their share of some
+// room, where there is not enough for all. It returns what of the room they take.
+func fit(holds []*hold, room int) int {
+	size, n := 0, 0
+	for _, h := range holds {
+		if h != nil {
+			size, n = size+h.size, n+1
+		}
+	}
+	if size <= room {
+		return size
+	}
+	for _, h := range holds {
+		if h != nil && h.size > room/n {
+			h.ties, h.shift, h.size = newTies(room/n, len(h.next), nil), allBits, room/n
+		}
+	}
+	return room
+}
+
+// round scans once more for some metrics, and settles them. Where a hold is counted
+// it takes another scan, or several, for what is left of its metric.
 func (f *finisher) round(ctx context.Context, src serving.Requests, metrics []int, holds [][]*hold) error {
-	runtime.GC() // histograms, or the values of the round before, leave room for these
-	for _, m := range metrics {
-		for _, h := range holds[m] {
-			if h != nil {
-				n := h.starts[len(h.starts)-1]
-				if n > math.MaxUint32 { // hold.next
-					return fmt.Errorf("%d values of %s are near its percentiles, want %d at most: report parts of the data", n, f.lay.metrics[m].key, math.MaxUint32)
-				}
-				h.values = make([]float64, n)
-				for slot := range h.next {
-					h.next[slot] = uint32(h.starts[slot])
+	for len(metrics) > 0 {
+		runtime.GC() // histograms, or the values of the round before, leave room for these
+		for _, m := range metrics {
+			for _, h := range holds[m] {
+				if h != nil {
+					h.open()
 				}
 			}
 		}
+		if err := f.rescan(ctx, src, metrics, holds); err != nil {
+			return err
+		}
+		if err := f.settle(ctx, metrics, holds); err != nil {
+			return err
+		}
+		metrics = slices.DeleteFunc(slices.Clone(metrics), func(m int) bool {
+			return !slices.ContainsFunc(holds[m], func(h *hold) bool { return h != nil })
+		})
 	}
-	if err := f.rescan(ctx, src, metrics, holds); err != nil {
-		return err
-	}
+	return nil
+}
+
+// settle takes the wanted values out of the holds of some metrics. Those stay that
+// need another scan.
+func (f *finisher) settle(ctx context.Context, metrics []int, holds [][]*hold) error {
 	var changed atomic.Bool
 	err := each(ctx, f.workers, len(metrics), func() func(int) {
-		var in []float64
+		var values []float64
 		return func(i int) {
 			m := metrics[i]
 			for k, h := range holds[m] {
@@ -126,13 +149,19 @@ func (f *finisher) round(ctx context.Context, src serving.Requests, metrics []in
 					changed.Store(true)
 					return
 				}
+				if h.ties != nil {
+					if f.narrow(m, h) {
+						holds[m][k] = nil
+					}
+					continue
+				}
 				for _, p := range f.pending[m] {
-					if p.stock == f.stocks[k] {
-						in = p.pick(m, h, in)
+					if p.stock == h.stock {
+						values = p.pick(m, h, values)
 						p.settle(f)
 					}
 				}
-				h.values = nil
+				holds[m][k] = nil
 			}
 		}
 	})
@@ -140,6 +169,28 @@ func (f *finisher) round(ctx context.Context, src serving.Requests, metrics []in
 		return errChanged
 	}
 	return err
+}
+
+// narrow settles the cells of a counted hold, or finds out where another scan has
+// to look. It reports whether all is known.
+func (f *finisher) narrow(m int, h *hold) bool {
+	h.ties.sort()
+	known := h.ties.shift == 0
+	found := &ties{shift: h.ties.shift, table: make([]tie, 1<<6)}
+	var in []tie
+	for _, p := range f.pending[m] {
+		if p.stock != h.stock {
+			continue
+		}
+		in = p.narrow(m, h, found, in)
+		if known {
+			p.settle(f)
+		}
+	}
+	if !known {
+		h.shift, h.ties = h.ties.shift, newTies(h.size, found.used, found)
+	}
+	return known
 }
 
 // rescan has the values of some metrics taken: of parts of whose rows it is known

@@ -14,6 +14,9 @@ type hold struct {
 	wanted []bucketSet // by leaf
 	starts []int       // of the values of each slot, and the end
 	values []float64
+	size   int   // bytes that all values take
+	ties   *ties // where there is no room for these; shift is what the keys lacked in the scan before
+	shift  uint
 	flags  *flags // of a dense family
 
 	buckets []uint16 // scratch of want
@@ -179,6 +182,9 @@ func (h *hold) keepFlagged(x []float64, rough *roughColumn, slots []uint16, vali
 	}
 	h.mu.Lock() // once a column: an atomic counter for each value waits for the cache each time
 	defer h.mu.Unlock()
+	if h.ties != nil {
+		return h.countFlagged(x, rows, hitAt[:n], valid)
+	}
 	for i, at := range hitAt[:n] {
 		row := rows[i]
 		if valid != nil && !valid.Get(int(row)) {
@@ -186,6 +192,22 @@ func (h *hold) keepFlagged(x []float64, rough *roughColumn, slots []uint16, vali
 		}
 		w := f.bits[at>>6] & (1<<(at&63) - 1)
 		if !h.put(f.slot[at>>6]+uint32(bits.OnesCount64(w)), x[row]) {
+			return false
+		}
+	}
+	return true
+}
+
+// countFlagged is the end of keepFlagged where values are counted.
+func (h *hold) countFlagged(x []float64, rows, hitAt []uint32, valid serving.Bitmap) bool {
+	f := h.flags
+	for i, at := range hitAt {
+		row := rows[i]
+		if valid != nil && !valid.Get(int(row)) {
+			continue
+		}
+		w := f.bits[at>>6] & (1<<(at&63) - 1)
+		if !h.count(f.slot[at>>6]+uint32(bits.OnesCount64(w)), x[row]) {
 			return false
 		}
 	}
@@ -211,7 +233,7 @@ func (h *hold) keepRare(x []float64, slots []uint16, valid serving.Bitmap, found
 			continue
 		}
 		h.mu.Lock()
-		ok = h.put(slot, v)
+		ok = h.take(slot, v)
 		h.mu.Unlock()
 		if !ok {
 			return false
@@ -242,7 +264,7 @@ func (h *hold) keep(v *valueColumn, o *leafOrder, bucket []uint16, found *hits) 
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i, slot := range found.at {
-		if !h.put(slot, found.x[i]) {
+		if !h.take(slot, found.x[i]) {
 			return false
 		}
 	}
@@ -261,12 +283,74 @@ func (h *hold) put(slot uint32, x float64) bool {
 	return true
 }
 
+// count is put where values are counted: next is how many came.
+func (h *hold) count(slot uint32, x float64) bool {
+	if int(h.next[slot]) >= h.starts[slot+1]-h.starts[slot] {
+		return false
+	}
+	h.next[slot]++
+	h.ties.add(slot, x)
+	return true
+}
+
+// take is put or count.
+func (h *hold) take(slot uint32, x float64) bool {
+	if h.ties != nil {
+		return h.count(slot, x)
+	}
+	return h.put(slot, x)
+}
+
 // full reports whether all values came that the first scan saw, and no others.
 func (h *hold) full() bool {
 	for slot, at := range h.next {
-		if int(at) != h.starts[slot+1] {
+		from := 0
+		if h.ties != nil {
+			from = h.starts[slot]
+		}
+		if from+int(at) != h.starts[slot+1] {
 			return false
 		}
 	}
 	return true
+}
+
+// copies of the values of a cell's bucket are made to sort them: see stat.AtRanks.
+const copies = 3
+
+// measure says what all values of a hold take, the copies that pick makes of those
+// of one bucket included.
+func (h *hold) measure(pending []*pending) {
+	most := 0
+	for _, p := range pending {
+		if p.stock != h.stock {
+			continue
+		}
+		for i := range p.wants {
+			w := &p.wants[i]
+			if w.known || i > 0 && p.wants[i-1].bucket == w.bucket {
+				continue
+			}
+			n := 0
+			for _, leaf := range p.leaves {
+				if slot, ok := h.wanted[leaf].slot(w.bucket); ok {
+					n += h.starts[slot+1] - h.starts[slot]
+				}
+			}
+			most = max(most, n)
+		}
+	}
+	h.size = 8 * (h.starts[len(h.starts)-1] + copies*most)
+}
+
+// open makes room for the values, or the ranges, of a scan.
+func (h *hold) open() {
+	if h.ties != nil {
+		clear(h.next)
+		return
+	}
+	h.values = make([]float64, h.starts[len(h.starts)-1])
+	for slot := range h.next {
+		h.next[slot] = uint32(h.starts[slot])
+	}
 }

@@ -38,7 +38,8 @@ type pending struct {
 type want struct {
 	rank   int64 // 0-based, in the cell
 	bucket uint16
-	offset int64 // 0-based, in the bucket
+	offset int64  // 0-based, in the bucket, or the range of it
+	key    uint64 // of the range, where the hold is counted
 	value  float64
 	known  bool
 }
