@@ -23,6 +23,9 @@ type Builder struct {
 	counts   int
 	slos     int
 	dims     int
+	mixed    bool  // specs name different groupings
+	stated   int64 // what all counts come to, as the specs have it; 0 where one does not
+	counted  int64 // what they come to
 
 	arrival, end serving.Pos // of the rows that say when
 }
@@ -60,6 +63,7 @@ func (b *Builder) Add(r *Row, at serving.Pos) error {
 	if r.N == 0 {
 		return nil
 	}
+	b.counted = serving.AddCounts(b.counted, r.N)
 	if r.N > serving.MaxRollupN || r.Total < 0 || r.Total > serving.MaxRollupTotal {
 		b.problem(at, colTotal, "a count of %d with a sum of %d is beyond what a rollup holds, want at most %d and from 0 to %d", r.N, r.Total, int64(serving.MaxRollupN), int64(serving.MaxRollupTotal))
 		return nil
@@ -88,6 +92,8 @@ func (b *Builder) addSpec(text string, at serving.Pos) error {
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
 		return b.wrong(at, fmt.Sprintf("no spec of a rollup: %v", err), "a JSON object", remake)
 	}
+	stated := s.Values
+	s.Values = 0 // of the file, not of what it adds up to
 	if s.Layout != serving.RollupLayout {
 		return b.wrong(at, fmt.Sprintf("bucket layout %q", s.Layout), serving.RollupLayout, remake)
 	}
@@ -95,8 +101,14 @@ func (b *Builder) addSpec(text string, at serving.Pos) error {
 		return b.wrong(at, why, "a spec as vreport writes it", remake)
 	}
 	if b.spec == nil {
-		b.spec = &s
+		b.spec, b.stated = &s, stated
 		return nil
+	}
+	b.mixed = b.mixed || !sameGroupings(b.spec.Groupings, s.Groupings)
+	if b.stated > 0 && stated > 0 {
+		b.stated = serving.AddCounts(b.stated, stated)
+	} else {
+		b.stated = 0
 	}
 	if !slices.Equal(s.Dims, b.spec.Dims) {
 		return b.wrong(at, fmt.Sprintf("two rollups of different dimensions in one file: %v and %v", b.spec.Dims, s.Dims), "one", "leave them in files of their own: vreport adds them up")
@@ -118,6 +130,19 @@ func (b *Builder) addSpec(text string, at serving.Pos) error {
 		}
 	}
 	return nil
+}
+
+// sameGroupings compares groupings, in any order.
+func sameGroupings(a, b [][]string) bool {
+	names := func(of [][]string) []string {
+		var out []string
+		for _, g := range of {
+			out = append(out, groupingName(g))
+		}
+		slices.Sort(out)
+		return slices.Compact(out)
+	}
+	return slices.Equal(names(a), names(b))
 }
 
 // checkSpec says what is wrong with a spec, "" for nothing.
@@ -303,9 +328,11 @@ func (b *Builder) Rollup() (*serving.Rollup, error) {
 // finish moves the cells whose counts agree to the rollup.
 func (b *Builder) finish() {
 	at := make(map[*serving.RollupCell]serving.Pos, len(b.cells))
+	var all []*serving.RollupCell
 	for _, k := range slices.Sorted(maps.Keys(b.cells)) {
 		pos := b.cells[k].at
 		c := b.cells[k].finish(len(b.spec.Dims), len(b.spec.SLOs))
+		all = append(all, c)
 		if why := contradiction(c); why != "" {
 			b.problem(pos, colN, "the cell %s has %s: its rows are not those of one query; it is left out", cellName(c), why)
 			continue
@@ -317,6 +344,11 @@ func (b *Builder) finish() {
 	Fit([]*serving.Rollup{&b.out}, func(_ int, c *serving.RollupCell, why string) {
 		b.problem(at[c], colN, "%s", why)
 	})
+	short := b.stated > 0 && b.counted < b.stated
+	if short {
+		b.problem(serving.Pos{Path: b.path}, colN, "the counts of all rows come to %d, want %d as the spec says: rows of the table are missing", b.counted, b.stated)
+	}
+	b.checkComplete(all, short)
 }
 
 // finish puts a cell's buckets in order; rows of one bucket are added up.

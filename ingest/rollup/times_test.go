@@ -13,7 +13,7 @@ import (
 // decodeRows reads a rollup of these rows, which start at line 2, and a spec.
 func decodeRows(t *testing.T, rows string) (*serving.Rollup, *serving.Input) {
 	t.Helper()
-	spec, err := json.Marshal(sample().Spec)
+	spec, err := json.Marshal(looseSpec())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,12 +15,24 @@ import (
 )
 
 // rows calls yield with every row of a rollup, in an order that depends on the
-// rollup alone. The row is valid during the call.
+// rollup alone. The row is valid during the call. The first says what the counts
+// of all the others come to, so that a table is not taken for whole that was cut.
 func rows(r *serving.Rollup, yield func(*Row) error) error {
-	spec, err := json.Marshal(r.Spec)
+	stated := r.Spec
+	stated.Values = 0
+	_ = rowsOf(r, nil, func(row *Row) error {
+		stated.Values = serving.AddCounts(stated.Values, row.N)
+		return nil
+	})
+	spec, err := json.Marshal(stated)
 	if err != nil {
 		return err
 	}
+	return rowsOf(r, spec, yield)
+}
+
+// rowsOf is rows with a spec.
+func rowsOf(r *serving.Rollup, spec []byte, yield func(*Row) error) error {
 	none := make([]string, len(r.Spec.Dims))
 	out := []Row{
 		{Kind: kindSpec, Dims: none, Spec: string(spec)},

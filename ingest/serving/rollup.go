@@ -45,6 +45,7 @@ type RollupSpec struct {
 	Window    string             `json:"window,omitempty"`  // only arrivals in it, FROM/TO in ns
 	StepUS    int64              `json:"step_us,omitempty"` // of time windows; 0: none
 	Columns   []string           `json:"columns"`           // canonical columns of the requests
+	Values    int64              `json:"values,omitempty"`  // what the counts of all rows of a table come to; 0: not said
 }
 
 // RollupTime is the dimension of time windows in Groupings.
