@@ -66,7 +66,7 @@ var FindingKinds = []FindingKind{
 	{"failures_look_fast", "Failures that make the server look fast", "Latencies cover completed requests only. Compare goodput, which counts failures as misses.", "1 % of the requests", "", true},
 	{"warm_cache", "A prefix cache warmed by an earlier level", "A later level with more load has a faster first token: it used what the level before left in the cache. Restart the server, or change the seed, between levels.", "TTFT p50 at least 20 % below that of an earlier level with less load", "", false},
 	{"chunks", "Gaps between chunks, not tokens", "ITL is between chunks; TPOT is per token. Do not compare them.", "1 % more or fewer gaps than tokens; 30 % where only means are known", "", false},
-	{"file_mismatch", "The file disagrees with its own requests", "See the run's own table for both figures.", "0.1 %", "", false},
+	{"file_mismatch", "The file disagrees with its own requests", "See the run's own table for both figures. Of a file without requests: its rates with its own counts over its duration.", "0.1 %; rates without requests 1 %", "", false},
 	{"stray_times", "Requests far from all others in time", "Rates and the timeline are over the whole time. If a clock was off, leave them out with --window.", "1 % of the requests outside of 2 % of the time", "", false},
 	{"columns_disagree", "Columns that disagree", "A column is not what others of the same requests give. It is used as it is read; one of them is measured elsewhere, or counts something else.", "1 % in the median of the first requests", "arithmetic", true},
 	{"small_n", "Too few requests for p99", "Read p99 as a lower bound.", "as many requests as an interval of p99 takes", "order statistics", false},

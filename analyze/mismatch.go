@@ -28,6 +28,40 @@ func mismatches(s *RunStats) []Mismatch {
 	return out
 }
 
+// rateTolerance is the relative difference above which a file's rate counts as not
+// given by its count and its duration (judgement): some harnesses round both, or time
+// a run a little longer than its requests.
+const rateTolerance = 0.01
+
+// rateMismatches compares the rates of a file without requests with its own counts
+// over its duration.
+func rateMismatches(s *RunStats) []Mismatch {
+	d := s.Duration.Or(0)
+	if d <= 0 {
+		return nil
+	}
+	total := serving.None[int64]()
+	if s.Input.OK && s.Output.OK {
+		total = serving.Some(s.Input.V + s.Output.V)
+	}
+	of := map[serving.MetricKey]serving.Opt[int64]{serving.RateRequests: s.Counts.Completed, serving.RateOutput: s.Output, serving.RateTotal: total}
+	var out []Mismatch
+	for _, a := range s.Run.Reported {
+		n := of[a.Metric]
+		if !n.OK || a.Stat != "" {
+			continue
+		}
+		ours := float64(n.V) / d * a.PerBase
+		if _, unit := thousands(a.File / ours); unit {
+			continue // told as one
+		}
+		if math.Abs(a.File-ours) > rateTolerance*max(a.File, ours) {
+			out = append(out, Mismatch{Field: a.Field, File: a.File, Ours: ours})
+		}
+	}
+	return out
+}
+
 // ours is our value of a reported aggregate, in base units.
 func (s *RunStats) ours(a serving.Reported) (float64, bool) {
 	opt := serving.None[float64]()

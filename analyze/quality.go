@@ -115,14 +115,29 @@ func runFindings(ctx context.Context, in *Input, r *RunStats) ([]Finding, error)
 	return out, nil
 }
 
-// fileMismatch tells of aggregates that the file's own requests do not give.
+// fileMismatch tells of aggregates that the file's own requests do not give, or
+// where it has none its own counts.
 func fileMismatch(c *runCheck) []Finding {
 	if len(c.Mismatch) == 0 {
-		return nil
+		return rateMismatch(c)
 	}
 	m := c.Mismatch[0]
 	return []Finding{c.finding("file_mismatch", float64(len(c.Mismatch)), 0, nil,
 		"%s of the file not what its own requests give, first %s: file %.6g, requests %.6g", pluralVerb(len(c.Mismatch), "aggregate"), m.Field, m.File, m.Ours)}
+}
+
+// rateMismatch tells of rates that the file's counts and duration do not give.
+func rateMismatch(c *runCheck) []Finding {
+	if c.Dists.fromRequests() {
+		return nil
+	}
+	ms := rateMismatches(c.RunStats)
+	if len(ms) == 0 {
+		return nil
+	}
+	m := ms[0]
+	return []Finding{c.finding("file_mismatch", float64(len(ms)), 0, nil,
+		"%s of the file not what its own counts over its duration give, first %s: file %.6g, counts %.6g", pluralVerb(len(ms), "rate"), m.Field, m.File, m.Ours)}
 }
 
 func pluralVerb(n int, one string) string {

@@ -237,6 +237,27 @@ func TestFindings(t *testing.T) {
 	}
 }
 
+// A rate that a file without requests states is held against its count and duration.
+func TestRateMismatch(t *testing.T) {
+	for rate, want := range map[float64]string{1000.0 / 102: "", 9.85: "", 5: "file_mismatch", 20: "file_mismatch", 9804: "units"} {
+		r := aggregate("a", openLoad(10), 1000, 102, map[string]float64{"ttft mean": 50, "ttft p99": 90, "tpot mean": 20, "tpot p99": 25, "itl mean": 20})
+		r.Reported = append(r.Reported, serving.Reported{Field: "request_throughput", Metric: serving.RateRequests, File: rate, PerBase: 1})
+		if got := ids(findingsOf(t, &serving.Dataset{Runs: []*serving.Run{r}})); !strings.Contains(got, want) || want != "file_mismatch" && strings.Contains(got, "file_mismatch") {
+			t.Errorf("%v requests/s of 1000 in 102 s: %q, want %q", rate, got, want)
+		}
+	}
+}
+
+// More good requests than were sent are no share of all.
+func TestFileGoodputShare(t *testing.T) {
+	for rate, want := range map[float64]serving.Opt[float64]{5: serving.Some(0.5), 10.05: serving.Some(1.0), 50: serving.None[float64]()} {
+		r := &serving.Run{Sent: serving.Some(int64(1000)), Duration: serving.Some(100.0), Reported: []serving.Reported{{Metric: serving.GoodRequests, File: rate, PerBase: 1}}}
+		if got := fileGoodput(r).Share; got != want {
+			t.Errorf("%v good requests/s of 10: share %v, want %v", rate, got, want)
+		}
+	}
+}
+
 // sweepOf are two levels of one sweep, the first with less load.
 func sweepOf(t *testing.T, first, second func(*serving.Run)) []Finding {
 	a := aggregate("a", closedLoad(4), 400, 100, map[string]float64{"ttft mean": 50, "ttft p50": 50, "tpot mean": 8.6, "e2e mean": 900, "e2e p50": 900})

@@ -46,7 +46,9 @@ func fileGoodput(r *serving.Run) *Goodput {
 	}
 	g := &Goodput{Origin: FromFile, PerSecond: serving.Some(v)}
 	if r.Duration.OK && r.Sent.Or(0) > 0 {
-		g.Share = serving.Some(min(1, v*r.Duration.V/float64(r.Sent.V)))
+		if share := v * r.Duration.V / float64(r.Sent.V); share <= 1+rateTolerance { // more good ones than were sent are no share
+			g.Share = serving.Some(min(1, share))
+		}
 	}
 	return g
 }

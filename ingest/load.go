@@ -174,6 +174,7 @@ func decode(ctx context.Context, p *probe, l *loaded) error {
 			addNote(p.in, "could not be read")
 		}
 		noteTimes(p.in, l)
+		checkRuns(l.runs, p.in)
 		return nil
 	}
 	if len(p.head) == 0 {
