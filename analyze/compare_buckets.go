@@ -1,7 +1,6 @@
 package analyze
 
 import (
-	"math"
 	"slices"
 
 	"github.com/vreport/vreport/analyze/stat"
@@ -93,7 +92,7 @@ func (s *ServerStats) bucketOf(m serving.MetricKey, p float64) (verdict.Bucket, 
 	}
 	w := &s.hists[i]
 	q, ok := w.quantile(p)
-	n := int64(math.Round(w.cum[len(w.cum)-1]))
+	n := countOf(w.cum[len(w.cum)-1]).Or(0)
 	if !ok || n < 1 {
 		return verdict.Bucket{}, false
 	}

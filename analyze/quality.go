@@ -197,7 +197,7 @@ func serverFindings(s *ServerStats) []Finding {
 	for _, h := range s.hists {
 		if h.raised {
 			out = append(out, Finding{ID: "broken_histogram", Subject: s.Server.ID,
-				Message: fmt.Sprintf("%s: the buckets of %s are not cumulative (one holds less than a lower one), so its quantiles are not to be trusted", s.Server.Label, h.from)})
+				Message: fmt.Sprintf("%s: the buckets of %s are not cumulative (one holds less than a lower one, or than nothing), so its quantiles are not to be trusted", s.Server.Label, h.from)})
 		}
 		if n := len(h.cum); n > 0 && h.count.OK && math.Abs(h.cum[n-1]-h.count.V) > 0.01*h.count.V+1 {
 			out = append(out, Finding{ID: "broken_histogram", Subject: s.Server.ID, Value: serving.Some(h.cum[n-1]), Threshold: h.count,

@@ -133,7 +133,7 @@ type histWindow struct {
 	cum        []float64 // cumulative counts per bound
 	count, sum serving.Opt[float64]
 	resets     int
-	raised     bool // a bucket held less than a lower one: not cumulative
+	raised     bool // a bucket held less than a lower one, or less than nothing: not cumulative
 	fell       bool // the sum went down without a restart: no mean
 }
 
@@ -158,6 +158,11 @@ func (v serverView) increase(h *serving.HistogramSeries) (histWindow, bool) {
 	for b := 1; b < len(w.cum); b++ {
 		w.raised = w.raised || w.cum[b] < w.cum[b-1]
 	}
+	for _, row := range rows {
+		for _, n := range row {
+			w.raised = w.raised || n < 0
+		}
+	}
 	n := 0.0
 	if len(w.cum) > 0 {
 		n = w.cum[len(w.cum)-1]
@@ -166,6 +171,18 @@ func (v serverView) increase(h *serving.HistogramSeries) (histWindow, bool) {
 		w.count = serving.Some(n)
 	}
 	return w, n > 0
+}
+
+// mostCount is the greatest count that a float tells from its neighbours. What a
+// file has above is no count, and would be none in 64 bits either.
+const mostCount = 1 << 53
+
+// countOf is a figure of a file as a count.
+func countOf(v float64) serving.Opt[int64] {
+	if !(v >= 0 && v <= mostCount) {
+		return serving.None[int64]()
+	}
+	return serving.Some(int64(math.Round(v)))
 }
 
 func finite(v float64) serving.Opt[float64] {
@@ -179,7 +196,7 @@ func finite(v float64) serving.Opt[float64] {
 func (w *histWindow) dist(span querySpan) *Dist {
 	d := &Dist{Metric: w.metric, Origin: FromHistogram, Side: serving.ServerSide}
 	if w.count.OK {
-		d.Count = serving.Some(int64(math.Round(w.count.V)))
+		d.Count = countOf(w.count.V)
 		if w.sum.OK && !w.fell && w.count.V > 0 && w.sum.V >= 0 {
 			d.Mean = serving.Some(w.sum.V / w.count.V)
 		}

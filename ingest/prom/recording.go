@@ -2,6 +2,7 @@ package prom
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -121,7 +122,7 @@ func (r *recording) scrapes() []*Scrape {
 	byTarget := map[string][]*recorded{}
 	for _, t := range r.order {
 		if len(t.times) > 0 {
-			t.sort()
+			r.contradicted(t, t.sort())
 			byTarget[t.target] = append(byTarget[t.target], t)
 		}
 	}
@@ -136,10 +137,11 @@ func (r *recording) scrapes() []*Scrape {
 }
 
 // sort puts samples in order of time, the first of those of one time only.
-func (t *recorded) sort() {
+// sort brings the samples in order and keeps the first of each moment. It returns
+// of how many moments there were others.
+func (t *recorded) sort() int {
 	if slices.IsSorted(t.times) {
-		t.dedupe()
-		return
+		return t.dedupe()
 	}
 	at := make([]int, len(t.times))
 	for i := range at {
@@ -151,19 +153,31 @@ func (t *recorded) sort() {
 		times[i], values[i] = t.times[j], t.values[j]
 	}
 	t.times, t.values = times, values
-	t.dedupe()
+	return t.dedupe()
 }
 
-func (t *recorded) dedupe() {
+func (t *recorded) dedupe() (others int) {
 	n := 0
 	for i := range t.times {
 		if n > 0 && t.times[n-1] == t.times[i] {
+			if t.values[n-1] != t.values[i] {
+				others++
+			}
 			continue
 		}
 		t.times[n], t.values[n] = t.times[i], t.values[i]
 		n++
 	}
 	t.times, t.values = t.times[:n], t.values[:n]
+	return others
+}
+
+// contradicted tells of a series that has several values at one moment.
+func (r *recording) contradicted(t *recorded, moments int) {
+	if moments > 0 {
+		r.in.Problems.AddKind("contradicted", serving.Problem{At: serving.Pos{Path: r.path}, Count: moments,
+			Message: fmt.Sprintf("%s: the same series stands in the file twice, with other values for the same time; the first is taken", t.family)})
+	}
 }
 
 func (r *recording) lay(target string, tracks []*recorded) []*Scrape {
