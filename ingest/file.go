@@ -124,8 +124,8 @@ func (f *file) readHead() error {
 	head := make([]byte, headBytes)
 	n, err = io.ReadFull(r, head)
 	f.head = head[:n]
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
-		return f.damaged(err)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF && (n == 0 || f.codec == "") {
+		return f.damaged(err) // where some can be unpacked, whoever reads it says what is missing
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 // blank lines, a byte order mark, no newline at the end. It copies nothing: a
 // field is a piece of the buffer until the next record.
 type csvReader struct {
-	r     io.Reader
+	r     *cutReader
 	delim byte
 	buf   []byte
 	pos   int // of the next record
@@ -48,7 +48,7 @@ const (
 )
 
 func newCSVReader(r io.Reader, delim byte) *csvReader {
-	return &csvReader{r: r, delim: delim, line: 1, buf: make([]byte, textBuffer)}
+	return &csvReader{r: &cutReader{r: r}, delim: delim, line: 1, buf: make([]byte, textBuffer)}
 }
 
 // errMore says that the record goes on behind what is in the buffer.
@@ -62,8 +62,13 @@ func (c *csvReader) next() bool {
 		err := c.parse()
 		switch {
 		case err == nil:
+			if c.r.err != nil && c.eof && c.pos == c.end && c.buf[c.end-1] != '\n' {
+				c.err = c.r.err // the stream was cut in this record, which may look whole
+				return false
+			}
 			return true
 		case err == io.EOF:
+			c.err = c.r.err
 			return false
 		case c.end-c.pos >= maxRecord:
 			c.tooLong()

@@ -9,7 +9,7 @@ import (
 // A jsonReader cuts a stream into objects: one a line, or the elements of an
 // array, or objects after each other however they are laid out.
 type jsonReader struct {
-	r    io.Reader
+	r    *cutReader
 	buf  []byte
 	pos  int
 	end  int
@@ -20,6 +20,7 @@ type jsonReader struct {
 
 	lines   bool // one object a line: a newline ends even a damaged one
 	array   bool
+	closed  bool // the array ended, or that it did not is told
 	started bool
 	at      int    // line of this record
 	damage  string // why this record is none
@@ -32,7 +33,7 @@ type jsonReader struct {
 const maxResumes = 1000
 
 func newJSONReader(r io.Reader) *jsonReader {
-	return &jsonReader{r: r, line: 1, buf: make([]byte, textBuffer)}
+	return &jsonReader{r: &cutReader{r: r}, line: 1, buf: make([]byte, textBuffer)}
 }
 
 // next calls record with the scan at the next object's brace. record must read
@@ -46,8 +47,13 @@ func (j *jsonReader) next(record func(s *jsonScan) error) (more bool, err error)
 		case err == nil:
 			return true, nil
 		case err == io.EOF:
+			j.err = j.r.err
 			return false, nil
 		case errors.Is(err, errShortJSON):
+			if j.eof && j.r.err != nil {
+				j.err = j.r.err
+				return false, nil
+			}
 			if j.eof {
 				return true, j.lost(endsEarly)
 			}
@@ -68,7 +74,11 @@ func (j *jsonReader) next(record func(s *jsonScan) error) (more bool, err error)
 	return false, nil
 }
 
-const endsEarly = "the file ends in the middle of the record"
+// What a file that was cut ends with.
+const (
+	endsEarly = "the file ends in the middle of the record"
+	endsOpen  = "the file ends before the array of records does: there may have been more"
+)
 
 // fill reads on behind what is in the buffer.
 func (j *jsonReader) fill() bool {
@@ -86,6 +96,7 @@ func (j *jsonReader) space() {
 			j.line++
 		case c == ' ' || c == '\t' || c == '\r' || c == ',':
 		case j.array && c == ']':
+			j.closed = true
 		default:
 			return
 		}
@@ -106,10 +117,14 @@ func (j *jsonReader) one(record func(s *jsonScan) error) error {
 	j.space()
 	j.at = j.line
 	if j.pos == j.end {
-		if j.eof {
-			return io.EOF
+		switch {
+		case !j.eof:
+			return errShortJSON
+		case j.array && !j.closed && j.r.err == nil:
+			j.closed = true
+			return damageError(endsOpen)
 		}
-		return errShortJSON
+		return io.EOF
 	}
 	s := &j.scan
 	s.oneLine = j.lines
@@ -185,6 +200,9 @@ func (j *jsonReader) start() bool {
 // lines. In an array that is not laid out so, what follows is lost, too.
 func (j *jsonReader) lost(why string) error {
 	j.damage = why
+	if why == endsEarly {
+		j.closed = true // that says it, too
+	}
 	sep := []byte("\n")
 	if !j.lines {
 		sep = []byte("\n{")
@@ -217,7 +235,7 @@ func (j *jsonReader) lost(why string) error {
 		from = j.pos
 	}
 	j.pos, j.end, j.eof = 0, 0, true
-	if !j.lines && why != endsEarly {
+	if !j.lines && why != endsEarly && why != endsOpen {
 		j.damage += "; those after it are left out, too"
 	}
 	return nil

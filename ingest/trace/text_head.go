@@ -29,10 +29,10 @@ func startOf(open func() (io.ReadCloser, error)) (head []byte, whole bool, err e
 		if err == io.EOF {
 			return b.Bytes(), true, nil
 		}
-		if err != nil {
+		if err != nil && !hasRows(b.Bytes()) {
 			return b.Bytes(), false, err
 		}
-		if n == 0 {
+		if n == 0 || err != nil { // whoever reads on tells what breaks off
 			break
 		}
 	}

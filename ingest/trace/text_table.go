@@ -376,7 +376,7 @@ func (b *batch) brokenStream(err error) error {
 	if b.row == 0 && b.n == 0 {
 		return &serving.FormatError{At: at, Format: b.table.format, Found: "reading fails: " + err.Error(), Want: "a whole file", Remedy: "copy or unpack the file again"}
 	}
-	b.problem("broken", serving.Problem{At: at, Message: "reading fails: " + err.Error() + ": what follows is not read"})
+	b.problem("broken", serving.Problem{At: at, Message: "reading fails: " + err.Error() + ": what follows is not read; copy or unpack the file again"})
 	return nil
 }
 
