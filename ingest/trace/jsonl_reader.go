@@ -200,9 +200,6 @@ func (j *jsonReader) start() bool {
 // lines. In an array that is not laid out so, what follows is lost, too.
 func (j *jsonReader) lost(why string) error {
 	j.damage = why
-	if why == endsEarly {
-		j.closed = true // that says it, too
-	}
 	sep := []byte("\n")
 	if !j.lines {
 		sep = []byte("\n{")
@@ -235,6 +232,7 @@ func (j *jsonReader) lost(why string) error {
 		from = j.pos
 	}
 	j.pos, j.end, j.eof = 0, 0, true
+	j.closed = true // an array that does not end is told by this
 	if !j.lines && why != endsEarly && why != endsOpen {
 		j.damage += "; those after it are left out, too"
 	}
