@@ -45,7 +45,7 @@ func viewDiagnosis(_ *pageContext, value any) (any, error) {
 }
 
 func newDiagnosisItem(id string, d *analyze.Diagnosis) diagnosisItem {
-	it := diagnosisItem{ID: id, Title: upperFirst(d.Label), Verdict: d.Verdict, Separate: d.Separate, Tone: "warn"}
+	it := diagnosisItem{ID: id, Title: labelTitle(d.Label), Verdict: d.Verdict, Separate: d.Separate, Tone: "warn"}
 	if len(d.Present()) == 0 {
 		it.Tone = ""
 	}
@@ -249,4 +249,13 @@ func onsetTable(id string, d *analyze.Diagnosis) *Table {
 		t.Rows = append(t.Rows, Row{Cells: []Cell{text(wireTime(o.At, d.Relative)), text(signalName(o.Signal)), text(plainValue(o.Unit, known(o.Before))), text(plainValue(o.Unit, known(o.After))), wrapped(o.Source)}})
 	}
 	return t
+}
+
+// labelTitle makes a heading of what the user, or a path, calls something: a word
+// becomes one, a name stays as it is.
+func labelTitle(label string) string {
+	if first, _, _ := strings.Cut(label, " "); strings.ContainsAny(first, `/\._:=-0123456789`) {
+		return label
+	}
+	return upperFirst(label)
 }

@@ -54,7 +54,7 @@ func viewIncident(c *pageContext, value any) (any, error) {
 }
 
 func newIncidentItem(c *pageContext, id string, inc *analyze.Incident) (incidentItem, error) {
-	it := incidentItem{ID: id, Title: upperFirst(inc.Label), Summary: inc.Summary, Verdict: inc.Verdict, Facts: incidentFacts(inc)}
+	it := incidentItem{ID: id, Title: labelTitle(inc.Label), Summary: inc.Summary, Verdict: inc.Verdict, Facts: incidentFacts(inc)}
 	it.Onsets = incidentOnsets(id, inc)
 	if inc.Panels != nil {
 		panels := panelsOf(inc.Panels)
