@@ -331,7 +331,7 @@ func (f *ceilingFinder) ceiling(s *subject) *Ceiling {
 	c.setLine()
 	c.setCurve()
 	c.examine(s)
-	c.setBinding(s, f)
+	c.setBinding(s)
 	c.Missing = unique(c.Missing)
 	return c
 }

@@ -34,7 +34,7 @@ type bindingEvidence struct {
 
 // setBinding weighs which ceiling binds at the highest load. What the engine
 // itself says comes before what is computed; without either it is unknown.
-func (c *Ceiling) setBinding(s *subject, f *ceilingFinder) {
+func (c *Ceiling) setBinding(s *subject) {
 	ev := c.bindingEvidence(s)
 	b := &c.Binding
 	if ev.at.Run != nil {

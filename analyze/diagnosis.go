@@ -254,9 +254,9 @@ func (u *diagSubject) hypothesisOf(v rules.Verdict) Explanation {
 // query.
 func readingText(rd rules.Reading) string {
 	a := rules.AboutOf(rd.Fact)
-	s := fmt.Sprintf("%s: %s (%s; %s, %s)", a.Says, factText(rd.Got), thresholdText(rd.Predicate, rd.Got.Unit, rd.Kind), rd.Got.Source, rd.Got.Window)
+	s := fmt.Sprintf("%s: %s (%s; %s, %s)", a.Says, factText(rd.Got), thresholdText(rd.Predicate, rd.Got.Unit), rd.Got.Source, rd.Got.Window)
 	if rd.Got.Where != "" {
-		s = fmt.Sprintf("%s: %s, %s (%s; %s, %s)", a.Says, factText(rd.Got), rd.Got.Where, thresholdText(rd.Predicate, rd.Got.Unit, rd.Kind), rd.Got.Source, rd.Got.Window)
+		s = fmt.Sprintf("%s: %s, %s (%s; %s, %s)", a.Says, factText(rd.Got), rd.Got.Where, thresholdText(rd.Predicate, rd.Got.Unit), rd.Got.Source, rd.Got.Window)
 	}
 	if rd.Got.PromQL != "" {
 		s += " = " + rd.Got.PromQL
@@ -283,7 +283,7 @@ func signif(v float64) float64 {
 	return math.Round(v/p) * p
 }
 
-func thresholdText(p rules.Predicate, u serving.Unit, kind string) string {
+func thresholdText(p rules.Predicate, u serving.Unit) string {
 	at := func(v float64) string { return factText(rules.Fact{Value: v, Unit: u}) }
 	switch {
 	case math.IsInf(p.Lo, 1):

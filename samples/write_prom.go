@@ -40,7 +40,7 @@ func writeScrape(s *server, sc scrape, d dialect, zero int64) []byte {
 		at.Format("2006-01-02T15:04:05Z"), s.cfg.pod, 11+strings.IndexByte("0123456789", s.cfg.pod[len(s.cfg.pod)-1]))
 	e.process(sc, zero)
 	e.gauges(sc)
-	e.counters(s, sc)
+	e.counters(sc)
 	e.histograms(sc.m)
 	e.config(s)
 	e.httpRequests(sc.m)
@@ -151,7 +151,7 @@ func (e *exposer) creation(name, help string, labels []string) {
 	}
 }
 
-func (e *exposer) counters(s *server, sc scrape) {
+func (e *exposer) counters(sc scrape) {
 	m := sc.m
 	f := func(n int64) float64 { return float64(n) }
 	if e.d != v0 {

@@ -22,7 +22,7 @@ type cellIndex struct {
 
 // count makes the cells of all groupings and counts the rows in them.
 func (t *table) count(ctx context.Context, c *Cube, plan *Plan, workers int) ([]cellIndex, error) {
-	win := t.addWindows(c, plan)
+	win := t.addWindows(c)
 	counts := make([][]int64, len(t.lay.dims))
 	for d := range t.lay.dims {
 		counts[d] = t.countDim(d)
@@ -66,7 +66,7 @@ func each(ctx context.Context, workers, n int, newWork func() func(i int)) error
 }
 
 // addWindows notes the times seen and gives each row its time window.
-func (t *table) addWindows(c *Cube, plan *Plan) *windows {
+func (t *table) addWindows(c *Cube) *windows {
 	first, last := int64(0), int64(noTime)
 	for _, a := range t.arrival {
 		if a == noTime {

@@ -271,7 +271,7 @@ func (s *scanner) settleViews(plan *Plan, found *survey) (views []view, win *win
 	views = s.resolve(plan, found, win)
 	tuples = make([]bool, len(views))
 	for g := range views {
-		tuples[g] = found.combinations(&views[g], s.lay, keepOf(plan)) > keepOf(plan)
+		tuples[g] = found.combinations(&views[g], keepOf(plan)) > keepOf(plan)
 	}
 	return views, win, tuples
 }
@@ -319,7 +319,7 @@ func (s *scanner) share(views []view) {
 }
 
 // combinations bounds the combinations of a view that occur, time windows apart.
-func (found *survey) combinations(v *view, lay *layout, limit int) int {
+func (found *survey) combinations(v *view, limit int) int {
 	var axes []axis
 	several := 0
 	for i, a := range v.axes {
@@ -374,7 +374,7 @@ func (s *scanner) shrink(v *view, g int, found *survey, win *windows, limit int)
 // occurring counts the combinations of a view that occur. Where the tuples were
 // too many to collect it is what there could be.
 func (found *survey) occurring(v *view, lay *layout, g, limit int) int {
-	if n := found.combinations(v, lay, limit); n <= limit || found.crowded[g] {
+	if n := found.combinations(v, limit); n <= limit || found.crowded[g] {
 		return n
 	}
 	seen := map[uint64]struct{}{}

@@ -86,7 +86,7 @@ func (d *recordsDecoder) record(int) error {
 			_, err := d.r.Object(func(name string) error { return d.metadata(&row, name) })
 			return err
 		case "metrics":
-			has, err := d.r.Object(func(tag string) error { return d.metric(&row, tag) })
+			has, err := d.r.Object(func(tag string) error { return d.metric(tag) })
 			row.hasMetrics = row.hasMetrics || has
 			return err
 		case "error":
@@ -242,7 +242,7 @@ func (d *recordsDecoder) failure(row *record) error {
 }
 
 // metric reads one {value, unit}.
-func (d *recordsDecoder) metric(row *record, tag string) error {
+func (d *recordsDecoder) metric(tag string) error {
 	w := d.rows
 	switch tagOf(tag) {
 	case "time_to_first_token":

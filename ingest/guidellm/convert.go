@@ -215,7 +215,7 @@ func (b *benchmark) reported(r *serving.Run) {
 			continue
 		}
 		if k, ok := rates[name]; ok {
-			b.rate(r, name, d, k.whole, k.own)
+			b.rate(r, d, k.whole, k.own)
 			continue
 		}
 		switch name {
@@ -247,7 +247,7 @@ func (b *benchmark) reported(r *serving.Run) {
 // rate takes the mean of a rate over time. Up to 0.3 it runs from the first to
 // the last event and not over the duration, and beside requests it is the same
 // figure by another definition: its own name then.
-func (b *benchmark) rate(r *serving.Run, name string, d *dist, whole, own serving.MetricKey) {
+func (b *benchmark) rate(r *serving.Run, d *dist, whole, own serving.MetricKey) {
 	v, ok := d.stats["mean"]
 	if !ok || v <= 0 {
 		return

@@ -340,7 +340,7 @@ func (e *engine) server(st *stream, several bool, ps *serving.Problems) *serving
 		}
 	}
 	s.Replica = e.replica(st, several)
-	s.Label = e.label(st, s)
+	s.Label = e.label(s)
 	b := builder{e: e, st: st, s: s, ps: ps, restart: e.restarts(st)}
 	b.build()
 	return s
@@ -368,7 +368,7 @@ func (e *engine) replica(st *stream, several bool) serving.Opt[string] {
 	return serving.Some(strings.Join(parts, ", "))
 }
 
-func (e *engine) label(st *stream, s *serving.Server) string {
+func (e *engine) label(s *serving.Server) string {
 	var parts []string
 	for _, p := range []string{s.Model.V, s.Replica.V} {
 		if p != "" {
