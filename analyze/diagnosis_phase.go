@@ -104,7 +104,6 @@ func levelOf(x []float64) level {
 // A signal is a figure over equal windows of time.
 type signal struct {
 	name   string
-	unit   string
 	from   float64 // start of the first window
 	step   float64
 	values []float64 // NaN: nothing in the window

@@ -29,7 +29,7 @@ func (c *rowChannel) signals() []*signal {
 		return c.own
 	}
 	windows, step := c.windows()
-	failed := &signal{name: "failed", unit: "s", step: step}
+	failed := &signal{name: "failed", step: step}
 	for _, rows := range windows {
 		k := 0.0
 		for i := range rows {
@@ -60,7 +60,7 @@ type quantileSignal struct {
 func quantileSignals(windows [][]diagRow, step float64, get func(*diagRow) float64, wanted []quantileSignal) []*signal {
 	out, ps := make([]*signal, len(wanted)), make([]float64, len(wanted))
 	for i, w := range wanted {
-		out[i], ps[i] = &signal{name: w.name, unit: "s", step: step}, w.p
+		out[i], ps[i] = &signal{name: w.name, step: step}, w.p
 	}
 	var x []float64
 	for _, rows := range windows {
@@ -84,7 +84,7 @@ func (c *rowChannel) coarse() []*signal {
 	if size < 10 {
 		return nil
 	}
-	ttft, tpot, tail := &signal{name: "ttft", unit: "s"}, &signal{name: "tpot", unit: "s"}, &signal{name: "ttft_tail", unit: "s"}
+	ttft, tpot, tail := &signal{name: "ttft"}, &signal{name: "tpot"}, &signal{name: "ttft_tail"}
 	out := []*signal{ttft, tpot, tail}
 	var x []float64
 	for k := range windows {

@@ -16,9 +16,8 @@ type Latency struct{ Groups []LatencyGroup }
 // A LatencyGroup is one source's distributions.
 type LatencyGroup struct {
 	Label  string
-	Half   Half          // of a comparison: its side
-	Run    *RunStats     // set for a benchmark run
-	Data   *DatasetStats // set for a trace
+	Half   Half      // of a comparison: its side
+	Run    *RunStats // set for a benchmark run
 	Side   serving.Side
 	Counts Counts
 	Dists  Dists
@@ -36,7 +35,7 @@ func runLatency(_ context.Context, in *Input, rep *Report) (any, []string, error
 	if sl := Value[Slices](rep); sl != nil {
 		for _, d := range sl.Datasets {
 			if d.Run == nil && len(d.All.Dists) > 0 {
-				l.Groups = append(l.Groups, LatencyGroup{Label: d.Dataset, Half: d.Half, Data: d, Side: d.Side, Counts: d.All.Counts, Dists: d.All.Dists})
+				l.Groups = append(l.Groups, LatencyGroup{Label: d.Dataset, Half: d.Half, Side: d.Side, Counts: d.All.Counts, Dists: d.All.Dists})
 			}
 		}
 	}

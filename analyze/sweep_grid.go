@@ -102,7 +102,6 @@ func newGrid(runs []*RunStats) *Grid {
 			i = len(g.Cells) - 1
 		}
 		c := &g.Cells[i]
-		c.Runs++
 		if c.Run == nil || r.Throughput.Requests.V > c.Rate.V {
 			c.Run, c.Rate, c.E2E = r, r.Throughput.Requests, r.Dists.stat(serving.E2E, "p99")
 		}

@@ -157,7 +157,6 @@ type Target struct {
 type Overlay struct {
 	Sweeps []int // indices
 	Differ []string
-	Same   []string
 }
 
 // A Grid is the best result at each combination of two settings.
@@ -178,8 +177,6 @@ type GridCell struct {
 	Run  *RunStats
 	Rate serving.Opt[float64] // requests/s
 	E2E  serving.Opt[float64] // p99, seconds
-	Load string
-	Runs int
 }
 
 // Knee returns the knee of a method, or nil.

@@ -34,8 +34,7 @@ type Options struct {
 // Progress tells that a file is done.
 type Progress struct {
 	Path        string
-	Done, Total int   // files
-	Bytes       int64 // of this file
+	Done, Total int // files
 }
 
 // Load reads everything below the arguments. A path that does not exist is an
@@ -100,7 +99,7 @@ func readAll(ctx context.Context, ds *serving.Dataset, files []found, opt Option
 				}
 				done++
 				if opt.Progress != nil {
-					opt.Progress(Progress{Path: files[i].path, Done: done, Total: len(files), Bytes: in.Bytes})
+					opt.Progress(Progress{Path: files[i].path, Done: done, Total: len(files)})
 				}
 				mu.Unlock()
 			}

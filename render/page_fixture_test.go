@@ -120,7 +120,7 @@ func (f *pageFixture) latency(runs *analyze.Runs, ds *analyze.DatasetStats) *ana
 	for _, r := range runs.Runs {
 		l.Groups = append(l.Groups, analyze.LatencyGroup{Label: r.Run.Label, Run: r, Side: serving.Client, Counts: r.Counts, Dists: r.Dists})
 	}
-	l.Groups = append(l.Groups, analyze.LatencyGroup{Label: ds.Dataset, Data: ds, Side: serving.ServerSide, Counts: ds.All.Counts, Dists: ds.All.Dists})
+	l.Groups = append(l.Groups, analyze.LatencyGroup{Label: ds.Dataset, Side: serving.ServerSide, Counts: ds.All.Counts, Dists: ds.All.Dists})
 	return &l
 }
 

@@ -230,7 +230,7 @@ func (f *finisher) take(ctx context.Context, lay *layout, all []serving.Part, wh
 		want[i], some[i] = lay.metric(f.lay.metrics[m].key), holds[m]
 	}
 	if kept == nil && !allFlagged(some) {
-		_, err := f.stream(ctx, lay, parts, f.win, false, func() taker { return newGatherer(lay, f.stocks, want, some) })
+		_, err := f.stream(ctx, lay, parts, f.win, false, func() taker { return newGatherer(f.stocks, want, some) })
 		return err
 	}
 	return f.batches(ctx, lay.wanted, parts, func() batchTaker {

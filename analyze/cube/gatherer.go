@@ -8,7 +8,6 @@ import (
 // A gatherer is the taker of a second scan that has to find out where rows
 // belong.
 type gatherer struct {
-	lay     *layout
 	stocks  []*stock
 	used    []bool    // by family
 	metrics []int     // of the layout
@@ -20,8 +19,8 @@ type gatherer struct {
 	col     valueColumn
 }
 
-func newGatherer(lay *layout, stocks []*stock, metrics []int, holds [][]*hold) *gatherer {
-	return &gatherer{lay: lay, stocks: stocks, used: usedBy(holds, len(stocks)), metrics: metrics, holds: holds, rows: make([]leafRows, len(stocks))}
+func newGatherer(stocks []*stock, metrics []int, holds [][]*hold) *gatherer {
+	return &gatherer{stocks: stocks, used: usedBy(holds, len(stocks)), metrics: metrics, holds: holds, rows: make([]leafRows, len(stocks))}
 }
 
 // usedBy says of which families values are wanted.

@@ -91,8 +91,7 @@ type Verdict struct {
 	Status   Status
 	Score    stat.Score
 	Readings []Reading
-	Missing  []Key  // unknown evidence, the heaviest first
-	Why      string // of a status that a single limit decided
+	Missing  []Key // unknown evidence, the heaviest first
 }
 
 // Judge applies every rule and orders the verdicts, the best supported first.
@@ -165,14 +164,14 @@ func missing(r *Rule, facts Facts) []Key {
 func (v *Verdict) decide(facts Facts) {
 	for _, p := range v.Rule.Required {
 		if holds, known := p.holds(facts); known && !holds {
-			v.Status, v.Why = NotSupported, AboutOf(p.Fact).Says
+			v.Status = NotSupported
 			v.Score.Score = 0
 			return
 		}
 	}
 	for _, p := range v.Rule.Refutes {
 		if holds, _ := p.holds(facts); holds {
-			v.Status, v.Why = Refuted, AboutOf(p.Fact).Says
+			v.Status = Refuted
 			v.Score.Score = 0
 			return
 		}
@@ -180,7 +179,7 @@ func (v *Verdict) decide(facts Facts) {
 	for _, n := range v.Rule.Needs {
 		_, known := facts[n.Fact]
 		if holds, _ := n.When.holds(facts); holds && !known {
-			v.Status, v.Why = CannotTell, AboutOf(n.When.Fact).Says
+			v.Status = CannotTell
 			if !slices.Contains(v.Missing, n.Fact) {
 				v.Missing = append([]Key{n.Fact}, v.Missing...)
 			}

@@ -46,6 +46,11 @@ type cursor struct {
 	long       []int // rows of the batch whose lists are too long
 }
 
+// cursor returns one whose pages are within the table's bounds.
+func (t *Table) cursor(c converter) *cursor {
+	return &cursor{converter: c, pages: pages{budget: &t.budget, maxPage: t.opt.MaxPage}}
+}
+
 // levels reads repetition or definition levels, in either encoding.
 type levels struct {
 	hybrid

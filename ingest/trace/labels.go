@@ -85,8 +85,7 @@ func (t *Table) tallyGroup(into *tally, f *opened, group int, name string) {
 	defer func() { _ = recover() }()
 	l, g := f.byName[name], &f.meta.RowGroups[group]
 	dict := serving.NewDict()
-	c := cursor{converter: converter{leaf: l, to: toCodes, mul: 1, div: 1, intern: newInterner(dict, new(atomic.Bool))}}
-	c.pages.budget, c.pages.maxPage = &t.budget, t.opt.MaxPage
+	c := t.cursor(converter{leaf: l, to: toCodes, mul: 1, div: 1, intern: newInterner(dict, new(atomic.Bool))})
 	defer c.pages.release()
 	if c.open(f.R, &g.Columns[l.index].MetaData, f.Size) != nil {
 		return

@@ -167,8 +167,7 @@ func (p *part) open(ctx context.Context, s *scanner) (err error) {
 		}
 		c := s.cursors[i]
 		if c == nil {
-			c = &cursor{}
-			c.pages.budget, c.pages.maxPage = &t.budget, t.opt.MaxPage
+			c = t.cursor(converter{})
 			s.cursors[i] = c
 		}
 		if c.leaf != l {
@@ -436,8 +435,7 @@ func (p *part) TextAt(ctx context.Context, name string, rows []int64) (out []str
 		return nil, errors.ErrUnsupported
 	}
 	dict := serving.NewDict()
-	c := &cursor{converter: newConverter(l, so, newInterner(dict, new(atomic.Bool)))}
-	c.pages.budget, c.pages.maxPage = &t.budget, t.opt.MaxPage
+	c := t.cursor(newConverter(l, so, newInterner(dict, new(atomic.Bool))))
 	defer c.pages.release()
 	out = make([]string, len(rows))
 	err = p.pick(ctx, c, dict, rows, out)

@@ -88,8 +88,7 @@ func (g *rowGroup) plainColumn(name string, kind serving.ColumnKind) (*cursor, *
 	if l == nil || l.maxRep > 0 || g.file.checkColumn(l) != nil {
 		return nil, nil, false
 	}
-	c := &cursor{converter: newConverter(l, so, newInterner(t.dicts.Source(src), &t.full[src]))}
-	c.pages.budget, c.pages.maxPage = &t.budget, t.opt.MaxPage
+	c := t.cursor(newConverter(l, so, newInterner(t.dicts.Source(src), &t.full[src])))
 	return c, g.chunk(l), true
 }
 

@@ -182,11 +182,10 @@ func (t *Table) sample(f *opened, l *leaf) (lo, hi float64, ok bool) {
 		if g.NumRows == 0 {
 			continue
 		}
-		c := cursor{converter: converter{leaf: l, to: toFloats, mul: 1, div: math.Pow10(l.scale)}}
+		c := t.cursor(converter{leaf: l, to: toFloats, mul: 1, div: math.Pow10(l.scale)})
 		if l.days {
 			c.div = 1.0 / 86400e9 // as nanoseconds, which is what the plan takes dates for
 		}
-		c.pages.budget, c.pages.maxPage = &t.budget, t.opt.MaxPage
 		defer c.pages.release()
 		if c.open(f.R, &g.Columns[l.index].MetaData, f.Size) != nil {
 			return 0, 0, false
@@ -286,8 +285,7 @@ func (t *Table) sampleText(f *opened, l *leaf) (s string) {
 		if g.NumRows == 0 || f.checkColumn(l) != nil {
 			continue
 		}
-		c := cursor{converter: converter{leaf: l, to: toCodes, mul: 1, div: 1, intern: newInterner(dict, new(atomic.Bool))}}
-		c.pages.budget, c.pages.maxPage = &t.budget, t.opt.MaxPage
+		c := t.cursor(converter{leaf: l, to: toCodes, mul: 1, div: 1, intern: newInterner(dict, new(atomic.Bool))})
 		defer c.pages.release()
 		if c.open(f.R, &g.Columns[l.index].MetaData, f.Size) != nil {
 			return ""
