@@ -359,6 +359,9 @@ const leastNear = 0.3
 // cannot tell.
 func (d *Diagnosis) calm(facts rules.Facts) string {
 	if !slices.ContainsFunc(d.Symptoms, func(s Symptom) bool { return s.Known && s.ID != "unfinished" }) {
+		if _, felt := symptomSignals[d.Lead]; felt && d.Known && !d.Given {
+			return fmt.Sprintf("The data do not tell whether there is a symptom: %s got worse, over too short a time or in too few requests to call it one.", signalWords(d.Lead))
+		}
 		return "The data do not tell whether there is a symptom: no latency is recorded over enough time to find a change in it, and there is no objective (--slo) to hold one against." + d.proxies(facts)
 	}
 	s := "No symptom: nothing got worse against the beginning of the data"

@@ -34,11 +34,12 @@ func (o onset) refined(s *source) onset {
 	if !ok {
 		return o
 	}
+	least := min(leastSeconds, s.rows.span()/10) // that a phase takes to be compared: see enough
 	if p, ok := s.rows.stepAt(o.rise, get, o.after); ok {
 		_, usual := s.rows.windows()
 		o.from, o.width = p.at, p.width
 		// Requests that were in flight then felt some of it: they are of neither.
-		o.guard = max(0, p.at-max(p.width, min(usual, p.at/2)))
+		o.guard = max(0, p.at-max(p.width, min(usual, p.at/2)), min(least, p.at-p.width))
 	} else {
 		o.width = max(o.width, o.from-o.guard) // the window before it may hold some of it
 	}
@@ -46,7 +47,7 @@ func (o onset) refined(s *source) onset {
 	if !ok || p.at <= o.from || o.open && !s.over(o, p) {
 		return o
 	}
-	o.to, o.endWidth, o.open = p.at, p.width, false
+	o.to, o.endWidth, o.open = max(p.at, min(o.from+least, s.rows.span())), p.width, false
 	return o
 }
 

@@ -126,3 +126,29 @@ func TestIncidentLastsWhileAnythingIsWorse(t *testing.T) {
 		t.Errorf("by %s: %g ± %g to %g ± %g, the baseline to %g; want ttft, 400 to 900", o.signal, o.from, o.width, o.to, o.endWidth, o.guard)
 	}
 }
+
+// A few seconds that are far worse are a symptom: edges that requests tell to the
+// moment do not make a phase too short to be compared.
+func TestBriefIncidentIsASymptom(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 41))
+	var reqs []staged
+	for at := 0.0; at < 1200; at += 0.125 {
+		r := staged{at: at, queue: 0.05 * rng.ExpFloat64(), prefill: 0.15, tpot: 0.02, prompt: 400, output: 100}
+		if at >= 600 && at < 605 {
+			r.queue += 3
+		}
+		reqs = append(reqs, r)
+	}
+	u := edgesOf(t, reqs)
+	if u == nil {
+		t.Fatal("nothing found")
+	}
+	if o := u.lead; math.Abs(o.from-600) > 2 || o.to < 605 {
+		t.Errorf("from %v to %v", o.from, o.to)
+	}
+	u.gather()
+	ph := u.phases[u.sources[0]]
+	if !u.enough(ph.base, ph.bad, ttftSpread, 20) {
+		t.Errorf("%v s and %v s are too short to be compared", ph.base.seconds(), ph.bad.seconds())
+	}
+}

@@ -88,10 +88,14 @@ func (u *diagSubject) withLatency(client bool) *source {
 	return nil
 }
 
+// leastPhaseSeconds is how long a phase must be however short the recording is: what
+// changes within one burst of requests is the queue that they fill themselves.
+const leastPhaseSeconds = 0.25
+
 // enough says whether two phases may be compared: by requests, and by time. Of a
 // recording that is itself short, a tenth of it is a phase.
 func (u *diagSubject) enough(b, i *phase, get func(*phase) spread, n float64) bool {
-	least := min(leastSeconds, u.span/10)
+	least := max(min(leastSeconds, u.span/10), leastPhaseSeconds)
 	return b != nil && get(b).N >= n && get(i).N >= n && i.seconds() >= least && b.seconds() >= least
 }
 

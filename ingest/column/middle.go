@@ -3,10 +3,11 @@ package column
 import "slices"
 
 // outermost is the share of values at either end that Middle leaves out.
-const outermost = 0.05
+const outermost = 0.25
 
 // Middle returns the least and the greatest of some values without the outermost
-// twentieth at either end: one clock that stands at 0 must not decide what a column is.
+// quarter at either end: clocks that were not set, as those of requests that failed, must
+// not decide what a column is.
 // It sorts them; ok is false where there are none.
 func Middle(values []float64) (lo, hi float64, ok bool) {
 	if len(values) == 0 {

@@ -223,7 +223,10 @@ func (b *batch) drop() {
 // lost takes a record back and says why.
 func (b *batch) lost(kind string, line int, why string) {
 	b.pending = b.pending[:0]
-	b.problem(kind, serving.Problem{At: serving.Pos{Path: b.table.file.Path, Line: line}, Message: why + ": this record is left out", Count: 1})
+	if why != endsOpen { // of which there is none
+		why += ": this record is left out"
+	}
+	b.problem(kind, serving.Problem{At: serving.Pos{Path: b.table.file.Path, Line: line}, Message: why, Count: 1})
 	b.tell()
 }
 

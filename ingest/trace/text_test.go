@@ -705,6 +705,23 @@ func TestWarmUpColumn(t *testing.T) {
 	}
 }
 
+// Failed requests have their first token at 1970: those that did not fail keep theirs.
+func TestFirstTokenOfFailedRequests(t *testing.T) {
+	in := "arrival_time,first_token_time,e2e_ms,output_tokens\n"
+	for i := range 40 {
+		first := fmt.Sprintf("2026-11-03T10:00:%02d.2Z", i)
+		if i%5 == 0 {
+			first = "1970-01-01T00:00:00Z"
+		}
+		in += fmt.Sprintf("2026-11-03T10:00:%02dZ,%s,1000,10\n", i, first)
+	}
+	tb, _ := openString(t, OpenCSV, in, Options{})
+	got := collect(t, tb, "ttft")
+	if rows := got.show("ttft"); rows[0] != "-" || rows[1] != "0.2" || rows[39] != "0.2" || got.problems.Len() != 8 {
+		t.Errorf("TTFT %v, problems %v", rows[:6], got.problems.List())
+	}
+}
+
 // Columns of the same requests that contradict each other are a doubt, and an error where
 // a unit explains it.
 func TestDisagreements(t *testing.T) {
@@ -712,10 +729,12 @@ func TestDisagreements(t *testing.T) {
 		columns, row string // of which %d is the second
 		want         string
 	}{
-		{"e2e_ms,end_time", "500,17000000%02d.5", ""},
-		{"e2e_ms,end_time", "1000,17000000%02d.98", "e2e, which is read from column e2e_ms, is 1.02 × end − arrival in the middle one of the first requests"},
-		{"ttft_ms,first_token_time", "500,17000000%02d.5", ""},
-		{"ttft_ms,first_token_time", "100,17000000%02d.5", "ttft, which is read from column ttft_ms, is 0.2 × first token − arrival in the middle one of the first requests"},
+		{"e2e_ms,end_time", "500,17000000%02d.75", ""},
+		{"e2e_ms,end_time", "510,17000000%02d.75", "e2e, which is read from column e2e_ms, is 1.02 × end − arrival in the middle one of the first requests"},
+		{"e2e_ms,end_time", "510,17000000%02d", ""}, // written in whole seconds
+		{"ttft_ms,first_token_time", "250,17000000%02d.5", ""},
+		{"ttft_ms,first_token_time", "100,17000000%02d.5", "ttft, which is read from column ttft_ms, is 0.4 × first token − arrival in the middle one of the first requests"},
+		{"ttft_ms,tpot_ms,e2e_ms,output_tokens", "100.5,7,167.3,10", ""}, // 7.4 in whole milliseconds
 		{"ttft_ms,tpot_ms,e2e_ms,output_tokens", "100,100,1000,10", ""},
 		{"ttft_ms,tpot_ms,e2e_ms,output_tokens", "100,150,1000,10", "tpot, which is read from column tpot_ms, is 1.5 × (E2E − TTFT) / (output tokens − 1) in the middle one of the first requests"},
 		{"ttft_ms,tpot_ms,e2e_ms,output_tokens", "1000,0,1000,10", ""}, // came whole
@@ -729,7 +748,7 @@ func TestDisagreements(t *testing.T) {
 			if strings.Contains(row, "%02d") {
 				row = fmt.Sprintf(row, i)
 			}
-			in += fmt.Sprintf("17000000%02d,%s\n", i, row)
+			in += fmt.Sprintf("17000000%02d.25,%s\n", i, row)
 		}
 		tb, err := OpenCSV(context.Background(), TextFile{Path: "trace.txt", Open: pieces(in, 0)}, Options{})
 		got := ""
